@@ -3,7 +3,7 @@
 // is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
 // loaded, bytes } }.
 
-import { switchedOff, toMean, uniform } from "../model/hooks.js";
+import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/hooks.js";
 import { forcedPrefix, TextError, Translator } from "../model/translator.js";
 import { LessonCase, LessonUnavailable } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
@@ -14,7 +14,6 @@ import { wordAlternatives } from "../trace/alternatives.js";
 import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
-const KIND_LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
 const HOOKS = { off: switchedOff, uniform, mean: toMean };
 
@@ -234,22 +233,6 @@ function nextMessages() {
   return new Promise((done) => {
     channel.port1.onmessage = done;
     channel.port2.postMessage(0);
-  });
-}
-
-// Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
-function headsOf(off, { n_layers, n_heads }) {
-  return off.split(",").filter(Boolean).flatMap((part) => {
-    const [layer, head] = part.slice(1).split(".").map(Number);
-    const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
-    const exists = part[0] in KIND_LETTERS && layer < n_layers;
-    return exists
-      ? numbers.filter((number) => number < n_heads).map((number) => ({
-        kind: KIND_LETTERS[part[0]],
-        layer,
-        head: number,
-      }))
-      : [];
   });
 }
 

@@ -1,9 +1,12 @@
 // MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O (section 3.2.2 of the paper).
+//
+// Written twice: step by step, with every tensor at a hook, for one sentence; and as one kernel for all sequences of a
+// tape, with its way back. Both give the same numbers (tests/figures/scripts/training.test.js).
 
 import { atSite } from "./hooks.js";
 import { joinRows, linear, mergeHeads, softmax, splitHeads, Tensor } from "./tensor.js";
 
-/** @typedef {{ key: Tensor, value: Tensor }} KeysAndValues (heads, length, d_k) each */
+/** @typedef {{ key: Tensor, value: Tensor }} KeysAndValues (heads, length, d_k) each; on a tape (rows, d_model) */
 
 export class MultiHeadAttention {
   // W^Q, W^K and W^V are the thirds of one matrix, rows ordered by head.
@@ -12,15 +15,16 @@ export class MultiHeadAttention {
     this.name = name;
     this.config = config;
     const projections = weight(`${name}.w_qkv`);
-    this.wQ = third(projections, 0);
-    this.wK = third(projections, 1);
-    this.wV = third(projections, 2);
+    const { d_model } = config;
+    this.wQ = projections.part(0, d_model);
+    this.wK = projections.part(d_model, d_model);
+    this.wV = projections.part(2 * d_model, d_model);
     this.wO = weight(`${name}.w_o`);
     // The paper has no biases; imported models may have them.
     const biases = config.biases ? weight(`${name}.b_qkv`) : null;
-    this.bQ = biases && third(biases, 0);
-    this.bK = biases && third(biases, 1);
-    this.bV = biases && third(biases, 2);
+    this.bQ = biases && biases.part(0, d_model);
+    this.bK = biases && biases.part(d_model, d_model);
+    this.bV = biases && biases.part(2 * d_model, d_model);
     this.bO = config.biases ? weight(`${name}.b_o`) : null;
     this.v = config.score === "additive" ? weight(`${name}.score.v`) : null;
   }
@@ -28,15 +32,30 @@ export class MultiHeadAttention {
   // Keys and values. Computed once for the memory, and position by position for the output.
   /** @param {Tensor} memory @param {any} hooks @returns {KeysAndValues} */
   keysAndValues(memory, hooks) {
-    const [key, value] = [linear(memory, this.wK, this.bK), linear(memory, this.wV, this.bV)].map((x) =>
-      splitHeads(x, this.config.n_heads)
-    );
+    const projections = { key: linear(memory, this.wK, this.bK), value: linear(memory, this.wV, this.bV) };
+    if (memory.tape) return projections;
+    const { key, value } = {
+      key: splitHeads(projections.key, this.config.n_heads),
+      value: splitHeads(projections.value, this.config.n_heads),
+    };
     return { key: atSite(hooks, `${this.name}.hook_key`, key), value: atSite(hooks, `${this.name}.hook_value`, value) };
   }
 
   // `causal`: query i may attend to keys up to its own position; the last query is at the position of the last key.
   /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean} causal @param {any} hooks */
   forward(x, { key, value }, causal, hooks) {
+    if (x.tape) {
+      const { heads, weights } = packedAttention(
+        linear(x, this.wQ, this.bQ),
+        key,
+        value,
+        this.config.n_heads,
+        this.scale(),
+        causal,
+      );
+      atSite(hooks, `${this.name}.hook_weights`, weights);
+      return linear(atSite(hooks, `${this.name}.hook_heads`, heads), this.wO, this.bO);
+    }
     const query = atSite(
       hooks,
       `${this.name}.hook_query`,
@@ -48,12 +67,16 @@ export class MultiHeadAttention {
     return atSite(hooks, `${this.name}.hook_output`, linear(mergeHeads(heads), this.wO, this.bO));
   }
 
+  scale() {
+    return this.config.score === "scaled_dot" ? (this.config.d_model / this.config.n_heads) ** -0.5 : 1;
+  }
+
   // q·k / √d_k (eq. 1); "dot" leaves out 1/√d_k, "additive" is v·tanh(q + k) (Bahdanau et al. 2015).
   /** @param {Tensor} query @param {Tensor} key */
   scores(query, key) {
     const [heads, queries, size] = query.shape;
     const keys = key.shape[1];
-    const factor = this.config.score === "scaled_dot" ? size ** -0.5 : 1;
+    const factor = this.scale();
     const scores = new Tensor([heads, queries, keys]);
     let index = 0;
     for (let h = 0; h < heads; h++) {
@@ -70,12 +93,6 @@ export class MultiHeadAttention {
     }
     return scores;
   }
-}
-
-/** @param {Tensor} tensor @param {number} i */
-function third({ shape: [rows, ...rest], values }, i) {
-  const size = values.length / 3;
-  return new Tensor([rows / 3, ...rest], values.subarray(i * size, (i + 1) * size));
 }
 
 // Softmax over the keys; a key that a query may not attend to has the score −∞ (section 3.2.3).
@@ -109,6 +126,35 @@ function weightedSum(weights, value) {
     }
   }
   return sums;
+}
+
+// The heads' outputs (rows, d_model) of all sequences on a tape, and their weights: of each sequence and head a matrix
+// (queries, padded keys), one after the other, where `padded` rounds up to a multiple of 8. `table` has four integers
+// per sequence: first query row, queries, first key row, keys.
+/** @param {Tensor} query @param {Tensor} key @param {Tensor} value */
+function packedAttention(query, key, value, nHeads, scale, causal) {
+  const { tape } = query;
+  const { kernels, kernels: { run } } = tape;
+  const sequences = query.starts.length - 1;
+  const size = query.shape[1] / nHeads;
+  const table = kernels.allocate(4 * sequences, Int32Array);
+  let count = 0;
+  for (let i = 0; i < sequences; i++) {
+    const [queries, keys] = [query.starts[i + 1] - query.starts[i], key.starts[i + 1] - key.starts[i]];
+    table.set([query.starts[i], queries, key.starts[i], keys], 4 * i);
+    count += nHeads * queries * Math.ceil(keys / 8) * 8;
+  }
+  const heads = query.result(query.shape);
+  const weights = Object.assign(new Tensor([count], kernels.allocate(count)), { table });
+  const [q, k, v, w, t] = [query.values, key.values, value.values, weights.values, table].map((array) =>
+    array.byteOffset
+  );
+  run.attend(q, k, v, heads.values.byteOffset, w, t, sequences, nHeads, size, scale, causal);
+  tape.record(() => {
+    const [gy, gq, gk, gv] = [heads, query, key, value].map(({ grad }) => grad.byteOffset);
+    run.attendBack(q, k, v, gy, w, gq, gk, gv, t, sequences, nHeads, size, scale);
+  });
+  return { heads, weights };
 }
 
 // Appends the keys and values of new positions to those in the cache.

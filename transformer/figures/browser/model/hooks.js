@@ -2,6 +2,8 @@
 // such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python. `fn(tensor, name)` returns
 // nothing, or a tensor that replaces it.
 
+import { withoutColumns } from "./tensor.js";
+
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {Record<string, (tensor: Tensor, name: string) => Tensor | undefined>} Hooks */
 
@@ -70,9 +72,37 @@ export function siteNames({ n_layers }) {
   ];
 }
 
+export const KIND_LETTERS = { e: "encoder", d: "decoder", c: "cross" };
+
+// Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
+/** @param {string} off @param {any} config @returns {HeadName[]} */
+export function headsOf(off, { n_layers, n_heads }) {
+  return off.split(",").filter(Boolean).flatMap((part) => {
+    const [layer, head] = part.slice(1).split(".").map(Number);
+    const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
+    const exists = part[0] in KIND_LETTERS && layer < n_layers;
+    return exists
+      ? numbers.filter((number) => number < n_heads).map((number) => ({
+        kind: KIND_LETTERS[part[0]],
+        layer,
+        head: number,
+      }))
+      : [];
+  });
+}
+
 // Switches heads off: sets their outputs, the input of W^O, to 0.
 /** @param {HeadName[]} heads */
 export const switchedOff = (heads) => changeHeads(heads, "heads", (row) => row.fill(0));
+
+// The same on a tape, where heads are columns: their outputs are 0, and no gradient reaches them.
+/** @param {HeadName[]} heads @param {any} config @returns {Hooks} */
+export function withoutHeads(heads, { n_heads, d_model }) {
+  return combineHooks(...heads.map(({ kind, layer, head }) => ({
+    [siteOf(kind, layer, "heads")]: (tensor) =>
+      withoutColumns(tensor, head * d_model / n_heads, (head + 1) * d_model / n_heads),
+  })));
+}
 
 // Makes heads uniform: all their scores are 0 before the mask.
 /** @param {HeadName[]} heads */

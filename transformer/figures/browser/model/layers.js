@@ -3,7 +3,9 @@
 import { append, MultiHeadAttention } from "./attention.js";
 import { atSite } from "./hooks.js";
 import { positionsOf } from "./positions.js";
-import { add, layerNorm, linear, Tensor } from "./tensor.js";
+import { activate, add, dropout, layerNorm, linear } from "./tensor.js";
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const ACTIVATIONS = {
   relu: (x) => Math.max(0, x),
@@ -11,17 +13,18 @@ const ACTIVATIONS = {
   gelu: (x) => 0.5 * x * (1 + erf(x / Math.SQRT2)),
 };
 
-// LayerNorm(x + Sublayer(x)), post-norm as in the paper (section 3.1).
+// LayerNorm(x + Dropout(Sublayer(x))), post-norm as in the paper (sections 3.1 and 5.4).
 export class AddAndNorm {
-  constructor(name, weight) {
+  constructor(name, weight, config) {
     this.name = name;
+    this.config = config;
     this.gain = weight(`${name}.norm.weight`);
     this.bias = weight(`${name}.norm.bias`);
   }
 
   /** @param {Tensor} x @param {Tensor} sublayer the sublayer's output for x */
   forward(x, sublayer, hooks) {
-    const sum = atSite(hooks, `${this.name}.hook_sum`, add(x, sublayer));
+    const sum = atSite(hooks, `${this.name}.hook_sum`, add(x, sublayer, this.config.dropout));
     return atSite(hooks, `${this.name}.hook_output`, layerNorm(sum, this.gain, this.bias));
   }
 }
@@ -39,17 +42,12 @@ export class FeedForward {
 
   /** @param {Tensor} x */
   forward(x, hooks) {
-    const inner = linear(x, this.w1, this.b1);
-    const hidden = atSite(
-      hooks,
-      `${this.name}.hook_hidden`,
-      new Tensor(inner.shape, inner.values.map(this.activation)),
-    );
+    const hidden = atSite(hooks, `${this.name}.hook_hidden`, activate(linear(x, this.w1, this.b1), this.activation));
     return atSite(hooks, `${this.name}.hook_output`, linear(hidden, this.w2, this.b2));
   }
 }
 
-// Embeddings plus positional encodings (section 3.5).
+// Embeddings plus positional encodings, then dropout (sections 3.5 and 5.4).
 export class AddPositions {
   constructor(name, weight, config) {
     this.name = name;
@@ -60,12 +58,9 @@ export class AddPositions {
   /** @param {Tensor} embedded @param {number} start position of the first token */
   forward(embedded, hooks, start = 0) {
     const tokens = atSite(hooks, `${this.name}.hook_tokens`, embedded);
-    const encoding = positionsOf(this.config, this.learned, embedded.shape[0], start);
-    return atSite(
-      hooks,
-      `${this.name}.hook_output`,
-      add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding)),
-    );
+    const encoding = positionsOf(this.config, this.learned, embedded, start);
+    const sum = add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding));
+    return atSite(hooks, `${this.name}.hook_output`, dropout(sum, this.config.dropout));
   }
 }
 
@@ -73,9 +68,9 @@ export class AddPositions {
 export class EncoderLayer {
   constructor(name, weight, config) {
     this.selfAttention = new MultiHeadAttention(`${name}.self_attn`, weight, config);
-    this.selfAttentionNorm = new AddAndNorm(`${name}.self_attn_norm`, weight);
+    this.selfAttentionNorm = new AddAndNorm(`${name}.self_attn_norm`, weight, config);
     this.feedForward = new FeedForward(`${name}.ffn`, weight, config);
-    this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight);
+    this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight, config);
   }
 
   /** @param {Tensor} x */
@@ -89,12 +84,13 @@ export class EncoderLayer {
 // Masked self-attention, attention over the memory, feed-forward.
 export class DecoderLayer {
   constructor(name, weight, config) {
+    this.config = config;
     this.selfAttention = new MultiHeadAttention(`${name}.self_attn`, weight, config);
-    this.selfAttentionNorm = new AddAndNorm(`${name}.self_attn_norm`, weight);
+    this.selfAttentionNorm = new AddAndNorm(`${name}.self_attn_norm`, weight, config);
     this.crossAttention = new MultiHeadAttention(`${name}.cross_attn`, weight, config);
-    this.crossAttentionNorm = new AddAndNorm(`${name}.cross_attn_norm`, weight);
+    this.crossAttentionNorm = new AddAndNorm(`${name}.cross_attn_norm`, weight, config);
     this.feedForward = new FeedForward(`${name}.ffn`, weight, config);
-    this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight);
+    this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight, config);
   }
 
   // `cache.memory` has the keys and values of the memory, `cache.self` those of the positions before x (null at the
@@ -103,7 +99,11 @@ export class DecoderLayer {
   /** @param {Tensor} x */
   forward(x, cache, hooks) {
     const selfKeysAndValues = append(cache.self, this.selfAttention.keysAndValues(x, hooks));
-    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, selfKeysAndValues, true, hooks), hooks);
+    x = this.selfAttentionNorm.forward(
+      x,
+      this.selfAttention.forward(x, selfKeysAndValues, this.config.causal, hooks),
+      hooks,
+    );
     x = this.crossAttentionNorm.forward(x, this.crossAttention.forward(x, cache.memory, false, hooks), hooks);
     x = this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
     return { x, selfKeysAndValues };

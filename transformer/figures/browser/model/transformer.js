@@ -2,11 +2,15 @@
 // embedding. Read this file first; every box of the paper's Figure 1 is a class in layers.js or
 // attention.js, with the same names as in the Python model (transformer/model/).
 //
-// It translates one sentence at a time: there is no batch and no padding, so the only mask is the causal one.
+// It translates one sentence at a time, or computes a batch on a tape (tape.js), whose sequences lie end to end:
+// `packed` is the tape and where each of them starts. There is no padding, so the only mask is the causal one.
 
 import { atSite } from "./hooks.js";
 import { AddPositions, DecoderLayer, EncoderLayer } from "./layers.js";
-import { linear, Tensor } from "./tensor.js";
+import { linear, lookup } from "./tensor.js";
+
+/** @typedef {import("./tensor.js").Tensor} Tensor */
+/** @typedef {{ tape: import("./tape.js").Tape, starts: Int32Array }} Packed */
 
 const DEFAULTS = {
   d_model: 512,
@@ -24,6 +28,8 @@ const DEFAULTS = {
   activation: "relu",
   output_bias: false,
   scale_embedding: true,
+  dropout: 0,
+  causal: true, // for training only
 };
 
 export class Transformer {
@@ -46,9 +52,9 @@ export class Transformer {
   }
 
   // The encoder's output: one vector per source position.
-  /** @param {number[]} source ids, `</s>` last @returns {Tensor} */
-  encode(source, hooks = null) {
-    let x = this.encoderPositions.forward(this.embed(source), hooks);
+  /** @param {ArrayLike<number>} source ids, `</s>` last @param {any} hooks @param {Packed | null} packed @returns {Tensor} */
+  encode(source, hooks = null, packed = null) {
+    let x = this.encoderPositions.forward(this.embed(source, packed), hooks);
     for (const layer of this.encoderLayers) x = layer.forward(x, hooks);
     return atSite(hooks, "encoder.hook_memory", x);
   }
@@ -65,15 +71,16 @@ export class Transformer {
   }
 
   // Decoder states of the tokens `ids`, which follow those in the cache, and the new cache.
-  /** @param {number[]} ids */
-  decode(ids, cache, hooks = null) {
-    let x = this.decoderPositions.forward(this.embed(ids), hooks, cache.length);
+  /** @param {ArrayLike<number>} ids @param {any} cache @param {any} hooks @param {Packed | null} packed */
+  decode(ids, cache, hooks = null, packed = null) {
+    let x = this.decoderPositions.forward(this.embed(ids, packed), hooks, cache.length);
     const layers = this.decoderLayers.map((layer, i) => {
       const result = layer.forward(x, cache.layers[i], hooks);
       x = result.x;
       return { ...cache.layers[i], self: result.selfKeysAndValues };
     });
-    return { states: x, cache: { length: cache.length + ids.length, layers } };
+    const added = packed ? packed.starts[1] : ids.length; // on a tape, equally many of each sequence
+    return { states: x, cache: { length: cache.length + added, layers } };
   }
 
   // Decoder states to logits, with the embedding matrix again (section 3.4).
@@ -90,13 +97,8 @@ export class Transformer {
   }
 
   // Rows of the shared matrix × √d_model (section 3.4).
-  /** @param {number[]} ids */
-  embed(ids) {
-    const [factor, rows] = [
-      this.config.scale_embedding ? Math.sqrt(this.config.d_model) : 1,
-      new Tensor([ids.length, this.config.d_model]),
-    ];
-    ids.forEach((id, i) => rows.row(i).set(this.embedding.row(id).map((value) => value * factor)));
-    return rows;
+  /** @param {ArrayLike<number>} ids @param {Packed | null} packed */
+  embed(ids, packed = null) {
+    return lookup(this.embedding, ids, this.config.scale_embedding ? Math.sqrt(this.config.d_model) : 1, packed);
   }
 }

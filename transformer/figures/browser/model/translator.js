@@ -2,7 +2,7 @@
 
 import { beamSearch, lengthPenalty } from "./beam.js";
 import { combineHooks, recordInto, siteNames, siteOf } from "./hooks.js";
-import { fastProducts } from "./kernel.js";
+import { Kernels } from "./kernels.js";
 import { readSafetensors } from "./safetensors.js";
 import { greedy } from "./search.js";
 import { Transformer } from "./transformer.js";
@@ -30,8 +30,11 @@ export class Translator {
   /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array} vocabulary vocabulary.model @param {boolean} fast use SIMD if the browser supports it */
   constructor(config, weights, vocabulary, fast = true) {
     this.vocabulary = new Vocabulary(vocabulary);
-    const allocate = fast ? fastProducts(2.1 * weights.length) : null; // each number is twice as long in float32
-    this.model = new Transformer(config, readSafetensors(weights, allocate ?? undefined));
+    const kernels = fast ? kernelsIfSupported(2.1 * weights.length) : null; // each number is twice as long in float32
+    this.model = new Transformer(
+      config,
+      readSafetensors(weights, kernels ? (count) => kernels.allocate(count) : undefined),
+    );
     if (this.vocabulary.pieces.length !== this.model.config.vocab_size) {
       throw new Error(
         `The model needs a vocabulary of ${this.model.config.vocab_size} pieces; this one has ${this.vocabulary.pieces.length}.`,
@@ -107,6 +110,15 @@ export class Translator {
       sites,
       weights: (kind, layer) => sites[siteOf(kind, layer, "weights")],
     };
+  }
+}
+
+/** @param {number} bytes */
+function kernelsIfSupported(bytes) {
+  try {
+    return new Kernels(bytes);
+  } catch { // without SIMD, or without the memory
+    return null;
   }
 }
 

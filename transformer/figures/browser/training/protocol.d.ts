@@ -56,7 +56,9 @@ export interface RunState {
   weights: Float32Array;
   firstMoment: Float32Array;
   secondMoment: Float32Array;
-  generators: number[]; // the states of the random number generators
+  seconds?: number;
+  reached?: Evaluation["reached"]; // as in Evaluation
+  drawn: number; // training pairs since the batches were last seeded
 }
 
 // Page to worker. Commands with an `id` are answered by { type: "answer", id, result } or { type: "answer", id, problem }.
@@ -82,6 +84,8 @@ export type Command =
 
 // Worker to page.
 export type Report =
+  // Once, when the worker has loaded: what the page's controls need.
+  | { type: "ready"; defaults: Settings; limits: Record<string, number[]>; changeable: string[]; tasks: TaskOptions[] }
   | {
     type: "started";
     step: number;
@@ -93,16 +97,24 @@ export type Report =
     validCount: number;
     linked: boolean;
   }
-  // At most 30 times a second: the steps since the last report, and what the three examples show now. `outputs` is null
-  // where only the attention was computed.
+  // At most 30 times a second: the steps since the last report, and what the three examples show now. Their `output` is
+  // null where only the attention was computed.
   | { type: "progress"; step: number; steps: StepRecord[]; seconds: number; examples: Example[] }
-  | { type: "evaluation"; evaluation: Evaluation } // every `EVALUATE_EVERY` steps, always at the same steps
+  | { type: "evaluation"; evaluation: Evaluation } // every 25 steps: of 64 held-out pairs, or of all if these are correct
   | { type: "paused"; step: number; checksum: string }
   | { type: "finished"; step: number; seconds: number; checksum: string; evaluation: Evaluation }
   // The loss or the gradient is no longer finite; the weights are those before `step`, and the run is paused.
   | { type: "diverged"; step: number; problem: string; checksum: string }
   | { type: "problem"; problem: string } // a command that cannot be done, as a sentence; the run is as before
   | { type: "answer"; id: number; result?: RunState | SavedModel | Example | Evaluation; problem?: string };
+
+// `options` has the smallest and greatest value and the default of each; `training` are the settings that differ from the
+// defaults for this task.
+export interface TaskOptions {
+  name: string;
+  options: Record<string, [number, number, number]>;
+  training: Partial<Settings>;
+}
 
 export interface StepRecord {
   step: number;
@@ -113,7 +125,7 @@ export interface StepRecord {
 
 // One sentence pair now: what the model writes by itself (greedy), and where its heads look while it is given the target
 // (of an own input: what it wrote). `attention` has the weights of every head, one matrix after the other: kind
-// (encoder, decoder, cross), layer, head, row, column; `weightsOf` of examples.js returns one matrix.
+// (encoder, decoder, cross), layer, head, row, column; `weightsOf` of example.js returns one matrix.
 export interface Example {
   src: string[]; // columns of encoder and cross, rows of encoder: `</s>` last
   tgt: string[]; // rows of cross and decoder, columns of decoder: `<s>` first

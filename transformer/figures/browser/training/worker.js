@@ -19,3 +19,178 @@
 //
 // A run that diverges says so (`diverged`) and keeps the last weights with a finite loss. A run is deterministic: the
 // same description gives the same checksum at every step, whether it was forked from a state or replayed from step 0.
+
+import { checkpointOf } from "./checkpoint.js";
+import { Diverged, Run } from "./run.js";
+import { CHANGEABLE, DEFAULTS, LIMITS } from "./settings.js";
+import { TASKS } from "./tasks.js";
+
+/** @typedef {import("./protocol.d.ts").Report} Report */
+
+const REPORT_MS = 33; // between two reports of progress
+const OUTPUTS_MS = 200; // between two reports with the examples' outputs
+const EVALUATE_EVERY = 25; // steps
+const EVALUATED = 64; // held-out pairs; all of them once these are correct
+const REACHED = 0.99;
+
+/** @type {Run | null} */
+let run = null;
+let paused = true;
+let stepsPerSecond = 0; // 0: as fast as possible
+let seconds = 0; // of work on this run
+/** @type {{ step: number, seconds: number } | null} */
+let reached = null; // when 99 % were first correct
+/** @type {import("./protocol.d.ts").StepRecord[]} */
+let unreported = [];
+let [reportedAt, outputsAt, nextStepAt] = [0, 0, 0];
+let isLooping = false;
+
+/** @param {Report} report @param {Transferable[]} [transfer] */
+const post = (report, transfer = []) => self.postMessage(report, { transfer });
+
+self.addEventListener("message", ({ data: command }) => {
+  try {
+    if (command.type !== "start" && !run) throw new Error("There is no run yet; the first command must be start.");
+    const result = commands[command.type](command);
+    if (command.id !== undefined) post({ type: "answer", id: command.id, result });
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    post(command.id === undefined ? { type: "problem", problem } : { type: "answer", id: command.id, problem });
+  }
+});
+
+const commands = {
+  start({ description, data, state, paused: startsPaused = false, stepsPerSecond: speed = 0 }) {
+    run = new Run(description, { data, state });
+    [paused, stepsPerSecond, seconds, reached, unreported] = [
+      startsPaused,
+      speed,
+      state?.seconds ?? 0,
+      state?.reached ?? null,
+      [],
+    ];
+    const { settings, data: { symbols, train, valid, linked }, parameters } = run;
+    post({
+      type: "started",
+      step: run.step,
+      description: run.description,
+      settings,
+      parameters: parameters.count,
+      symbols,
+      trainCount: train.length,
+      validCount: valid.length,
+      linked,
+    });
+    reportProgress(true);
+    if (!paused) loop();
+  },
+  pause() {
+    if (!paused) reportPause();
+  },
+  resume() {
+    paused = false;
+    loop();
+  },
+  step() {
+    paused = true;
+    if (!isFinished()) advance();
+    if (!isFinished()) reportPause();
+  },
+  speed(command) {
+    stepsPerSecond = command.stepsPerSecond;
+    nextStepAt = 0;
+  },
+  change({ settings }) {
+    run.change(settings);
+    reportProgress(true);
+    if (!paused) loop(); // more steps after the last one
+  },
+  state: () => ({ ...run.state(), seconds, reached }),
+  weights: () => checkpointOf(run),
+  translate: ({ text }) => run.translate(text),
+  evaluate: ({ count }) => ({ ...run.evaluate(count), seconds, reached }),
+};
+
+const isFinished = () => run.step >= run.settings.steps;
+
+function reportPause() {
+  paused = true;
+  reportProgress(true);
+  post({ type: "paused", step: run.step, checksum: run.checksum() });
+}
+
+// Steps until the run is paused or finished; between them the worker reads its messages.
+async function loop() {
+  if (isLooping) return;
+  isLooping = true;
+  while (!paused && !isFinished()) {
+    const wait = nextStepAt - performance.now();
+    if (stepsPerSecond && wait > 0) await new Promise((done) => setTimeout(done, wait));
+    else {
+      nextStepAt = Math.max(nextStepAt, performance.now() - 100) + 1000 / (stepsPerSecond || Infinity);
+      advance();
+      await nextMessages();
+    }
+  }
+  isLooping = false;
+}
+
+// One step, with what is reported after it.
+function advance() {
+  const began = performance.now();
+  try {
+    unreported.push(run.takeStep());
+  } catch (error) {
+    paused = true;
+    if (!(error instanceof Diverged)) throw error;
+    post({ type: "diverged", step: run.step + 1, problem: error.message, checksum: run.checksum() });
+    return;
+  }
+  const isLast = isFinished();
+  let evaluation = null;
+  if (isLast || run.step % EVALUATE_EVERY === 0) {
+    evaluation = run.evaluate(isLast ? Infinity : EVALUATED);
+    if (!isLast && evaluation.correct >= REACHED * evaluation.count) evaluation = run.evaluate(Infinity);
+  }
+  seconds += (performance.now() - began) / 1000;
+  if (evaluation) {
+    if (evaluation.correct >= REACHED * evaluation.count) reached ??= { step: run.step, seconds };
+    post({ type: "evaluation", evaluation: { ...evaluation, seconds, reached } });
+  }
+  if (isLast || performance.now() - reportedAt >= REPORT_MS) reportProgress(isLast);
+  if (isLast) {
+    paused = true;
+    post({
+      type: "finished",
+      step: run.step,
+      seconds,
+      checksum: run.checksum(),
+      evaluation: { ...evaluation, seconds, reached },
+    });
+  }
+}
+
+function reportProgress(withOutputs) {
+  const began = performance.now();
+  const decodes = withOutputs || began - outputsAt >= OUTPUTS_MS;
+  const examples = run.observe(decodes);
+  [reportedAt, outputsAt] = [performance.now(), decodes ? performance.now() : outputsAt];
+  seconds += (reportedAt - began) / 1000;
+  post(
+    { type: "progress", step: run.step, steps: unreported, seconds, examples },
+    examples.map(({ attention }) => attention.buffer),
+  );
+  unreported = [];
+}
+
+// Waits until pending messages have been handled.
+const channel = new MessageChannel();
+function nextMessages() {
+  return new Promise((done) => {
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
+}
+
+const tasks = Object.entries(TASKS).map(([name, { options, training }]) => ({ name, options, training }));
+post({ type: "ready", defaults: DEFAULTS, limits: LIMITS, changeable: CHANGEABLE, tasks });

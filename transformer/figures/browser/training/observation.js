@@ -1,0 +1,142 @@
+// What a model in training can do now: outputs by greedy decoding, accuracy, and where its heads look.
+
+import { siteOf } from "../model/hooks.js";
+import { Tape } from "../model/tape.js";
+import { packPairs } from "./data.js";
+
+/** @typedef {import("./data.js").IdPair} IdPair */
+/** @typedef {import("./run.js").Run} Run */
+
+const [BOS, EOS] = [1, 2];
+const KINDS = ["encoder", "decoder", "cross"];
+
+// The output for each source, `</s>` last, or without it if it would be longer than `limit`. All sequences are decoded at
+// once, each from its own output.
+/** @param {Run} run @param {number[][]} sources @param {number} limit @returns {number[][]} */
+export function decodeGreedily({ model, kernels, hooks }, sources, limit) {
+  const tape = new Tape(kernels);
+  const { sources: ids, sourceStarts } = packPairs(sources.map((src) => ({ src, tgt: [], links: null })));
+  let cache = model.start(model.encode(ids, hooks, { tape, starts: sourceStarts }), hooks);
+  const starts = Int32Array.from({ length: sources.length + 1 }, (_, i) => i); // one token of each sequence
+  const outputs = sources.map(() => []);
+  const isFinished = (output) => output.at(-1) === EOS;
+  while (outputs[0].length < limit && !outputs.every(isFinished)) {
+    const step = model.decode(outputs.map((output) => output.at(-1) ?? BOS), cache, hooks, { tape, starts });
+    cache = step.cache;
+    const logits = model.project(step.states);
+    outputs.forEach((output, i) => output.push(isFinished(output) ? EOS : greatestIndex(logits.row(i))));
+  }
+  tape.free();
+  return outputs.map((output) => output.slice(0, output.includes(EOS) ? output.indexOf(EOS) + 1 : limit));
+}
+
+function greatestIndex(row) {
+  let best = EOS; // never <pad> or <s>
+  for (let i = EOS + 1; i < row.length; i++) if (row[i] > row[best]) best = i;
+  return best;
+}
+
+// The attention of every head while the model is given the targets: for each pair and kind a function
+// (layer, head) → { rows, columns, at(row, column) }.
+/** @template T @param {Run} run @param {IdPair[]} pairs @param {(matrix: (pair: number, kind: string, layer: number, head: number) => Float32Array[]) => T} use @returns {T} */
+export function withAttention({ model, kernels, hooks }, pairs, use) {
+  const { n_layers, n_heads } = model.config;
+  const recorded = {};
+  const record = (weights, name) => {
+    recorded[name] = weights;
+  };
+  const sites = KINDS.flatMap((kind) => Array.from({ length: n_layers }, (_, layer) => siteOf(kind, layer, "weights")));
+  const recording = { ...hooks, ...Object.fromEntries(sites.map((site) => [site, record])) };
+  const tape = new Tape(kernels);
+  const { sources, sourceStarts, targets, targetStarts } = packPairs(pairs);
+  const memory = model.encode(sources, recording, { tape, starts: sourceStarts });
+  model.decode(targets, model.start(memory, recording), recording, { tape, starts: targetStarts });
+  const result = use((pair, kind, layer, head) => {
+    const { values, table } = recorded[siteOf(kind, layer, "weights")];
+    const sizes = Array.from({ length: pair + 1 }, (_, i) => [table[4 * i + 1], table[4 * i + 3]]);
+    const [queries, keys] = sizes[pair];
+    const padded = (count) => Math.ceil(count / 8) * 8;
+    const before = sizes.slice(0, -1).reduce((sum, [rows, columns]) => sum + n_heads * rows * padded(columns), 0);
+    const first = before + head * queries * padded(keys);
+    return Array.from(
+      { length: queries },
+      (_, i) => values.subarray(first + i * padded(keys), first + i * padded(keys) + keys),
+    );
+  });
+  tape.free();
+  return result;
+}
+
+// The example for each pair: its attention, and its output if `decodes`.
+/** @param {Run} run @param {IdPair[]} pairs @param {boolean} decodes @returns {import("./protocol.d.ts").Example[]} */
+export function observeExamples(run, pairs, decodes, isOwn = false) {
+  const { data: { symbols }, limit } = run;
+  const { n_layers, n_heads } = run.model.config;
+  const outputs = decodes ? decodeGreedily(run, pairs.map(({ src }) => src), limit) : [];
+  const shown = isOwn ? pairs.map((pair, i) => ({ ...pair, tgt: outputs[i] })) : pairs;
+  const words = (ids) => ids.map((id) => symbols[id]);
+  return withAttention(run, shown, (matrix) =>
+    shown.map(({ src, tgt, links }, i) => {
+      const rows = KINDS.flatMap((kind) =>
+        Array.from({ length: n_layers * n_heads }, (_, n) => matrix(i, kind, Math.floor(n / n_heads), n % n_heads))
+          .flat()
+      );
+      const attention = new Float32Array(rows.reduce((sum, row) => sum + row.length, 0));
+      let end = 0;
+      for (const row of rows) {
+        attention.set(row, end);
+        end += row.length;
+      }
+      return {
+        src: words(src),
+        tgt: words([BOS, ...tgt.slice(0, -1)]),
+        gold: isOwn ? null : words(tgt),
+        output: decodes ? words(outputs[i]) : null,
+        links,
+        correct: decodes && !isOwn ? String(outputs[i]) === String(tgt) : null,
+        layers: n_layers,
+        heads: n_heads,
+        attention,
+      };
+    }));
+}
+
+// How many of these pairs greedy decoding writes without an error, by length of the source.
+/** @param {Run} run @param {IdPair[]} pairs @param {number} chunk pairs that are decoded at once */
+export function measureAccuracy(run, pairs, chunk) {
+  const byLength = new Map();
+  for (let from = 0; from < pairs.length; from += chunk) {
+    const part = pairs.slice(from, from + chunk);
+    decodeGreedily(run, part.map(({ src }) => src), run.limit).forEach((output, i) => {
+      const { src, tgt } = part[i];
+      const entry = byLength.get(src.length - 1) ?? { length: src.length - 1, count: 0, correct: 0 };
+      entry.count++;
+      if (String(output) === String(tgt)) entry.correct++;
+      byLength.set(src.length - 1, entry);
+    });
+  }
+  const lengths = [...byLength.values()].sort((a, b) => a.length - b.length);
+  return { count: pairs.length, correct: lengths.reduce((sum, { correct }) => sum + correct, 0), byLength: lengths };
+}
+
+// The share of the weight of each cross-attention head that is on the gold links, averaged over the linked target
+// positions: [layer][head].
+/** @param {Run} run @param {IdPair[]} pairs */
+export function measureLinkShares(run, pairs) {
+  const { n_layers, n_heads } = run.model.config;
+  return withAttention(
+    run,
+    pairs,
+    (matrix) =>
+      Array.from({ length: n_layers }, (_, layer) =>
+        Array.from({ length: n_heads }, (_, head) => {
+          let [sum, count] = [0, 0];
+          pairs.forEach(({ links }, i) => {
+            const weights = matrix(i, "cross", layer, head);
+            for (const [source, target] of links) sum += weights[target][source];
+            count += new Set(links.map(([, target]) => target)).size;
+          });
+          return count ? sum / count : 0;
+        })),
+  );
+}
