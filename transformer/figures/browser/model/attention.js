@@ -132,7 +132,7 @@ function weightedSum(weights, value) {
 // (queries, padded keys), one after the other, where `padded` rounds up to a multiple of 8. `table` has four integers
 // per sequence: first query row, queries, first key row, keys.
 /** @param {Tensor} query @param {Tensor} key @param {Tensor} value */
-function packedAttention(query, key, value, nHeads, scale, causal) {
+export function packedAttention(query, key, value, nHeads, scale, causal) {
   const { tape } = query;
   const { kernels, kernels: { run } } = tape;
   const sequences = query.starts.length - 1;

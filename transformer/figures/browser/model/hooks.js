@@ -96,7 +96,7 @@ export function headsOf(off, { n_layers, n_heads }) {
 export const switchedOff = (heads) => changeHeads(heads, "heads", (row) => row.fill(0));
 
 // The same on a tape, where heads are columns: their outputs are 0, and no gradient reaches them.
-/** @param {HeadName[]} heads @param {any} config @returns {Hooks} */
+/** @param {HeadName[]} heads @param {{ n_heads: number, d_model: number }} config @returns {Hooks} */
 export function withoutHeads(heads, { n_heads, d_model }) {
   return combineHooks(...heads.map(({ kind, layer, head }) => ({
     [siteOf(kind, layer, "heads")]: (tensor) =>

@@ -128,7 +128,7 @@ export class Run {
   applySettings() {
     const { score, causal, dropout, off } = this.settings;
     Object.assign(this.model.config, { score, causal, dropout });
-    this.hooks = off ? withoutHeads(headsOf(off, this.model.config)) : null;
+    this.hooks = off ? withoutHeads(headsOf(off, this.config), this.config) : null;
   }
 
   // Takes one optimizer step. Throws Diverged, with the weights of before, if the loss or the gradient is not finite.
