@@ -115,8 +115,8 @@ def test_without_a_selected_number_the_largest_is_selected(visit: Visit) -> None
 def test_the_selected_table_is_expanded(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, box="encoder.self_attn.key", layer="0", head="1")
     assert "W^K of head 2" not in tables(app)
-    app.button(key="inside-show-w").click().run()
-    assert view(app).panel == "w"
+    app.button(key="inside-show-w_k").click().run()
+    assert view(app).panel == "w_k"
     _, values = tables(app)["W^K of head 2"]
     config = translator.model.config
     weight = translator.model.encoder.layers[0].self_attn.w_k  # type: ignore[union-attr]

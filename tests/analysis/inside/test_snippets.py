@@ -23,7 +23,7 @@ NUMBERS = (
     ("encoder.2.self_attn.softmax", "weights", 1, 3),
     ("decoder.5.cross_attn.output", "u", 3, 200),
     ("decoder.5.ffn.hidden", "strongest", 1, 0),
-    ("output.choice", "p", 1, 0),
+    ("output.choice", "p_chosen", 1, 0),
 )
 TEXTS = ("'''\"\"\"", "a\nimport os  # \\", "<b>x</b> {y} 😀 \u202e", "__import__('os')")
 
@@ -124,7 +124,7 @@ def test_any_user_text_is_quoted_in_the_snippet(en_fr: Translator, text: str) ->
 
 def test_a_missing_panel_or_cell_is_named(traced_model: TracedModel) -> None:
     box = opened_box(traced_model.trace, traced_model.translator, "output.choice")
-    with pytest.raises(ValueError, match="no panel 'q'; it has rank, p"):
+    with pytest.raises(ValueError, match="no panel 'q'; it has rank, p_chosen"):
         snippet(box, str(traced_model.folder), "q", 0, 0)
     with pytest.raises(ValueError, match="there is no cell 0, 1"):
-        snippet(box, str(traced_model.folder), "p", 0, 1)
+        snippet(box, str(traced_model.folder), "p_chosen", 0, 1)

@@ -11,21 +11,27 @@
     shifted_targets(translator, "I am a student.", "Je suis étudiant.")  # the training task
 
 A box is named by its location in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
-`decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. Every number of a panel is computed
-from the trace and the weights, and compared with the hook that records it. Numbers that no hook
-records are computed from weights, tokens or a formula.
+`decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. A panel is one `Variable`: a torch
+expression that is evaluated for the numbers and printed in the program. Where a hook records the
+variable, the two are compared.
 """
 
-from transformer.analysis.inside.figure_boxes import Box, boxes
+from transformer.analysis.inside.figure_boxes import boxes
 from transformer.analysis.inside.learning import shifted_targets
-from transformer.analysis.inside.open_box import opened_box, snippet
-from transformer.analysis.inside.panels import OpenedBox, Panel, worked_steps
+from transformer.analysis.inside.open_box import (
+    OpenedBox,
+    Panel,
+    opened_box,
+    snippet,
+    worked_steps,
+)
 from transformer.analysis.inside.side_experiments import (
     BatchedAttention,
     FfnAsConvolution,
     batched_attention,
     ffn_as_convolution,
 )
+from transformer.analysis.inside.variables import Box
 
 __all__ = [
     "BatchedAttention",

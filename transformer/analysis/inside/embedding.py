@@ -1,136 +1,151 @@
-"""Panels of the input boxes: embedding, positions, their sum (sections 3.4 and 3.5)."""
+"""The boxes below and above the encoder's layers: embedding, positions, their sum, and memory."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-
-from transformer.analysis.inside import context
-from transformer.analysis.inside.panels import (
-    Array,
-    Code,
-    Derivation,
-    Panel,
-    format_number,
-    format_signed,
-    given_value,
-)
+from transformer.analysis.inside.variables import Block, Box, Variable
 
 
-def tokens(ctx: context.Context) -> list[Panel]:
-    """Look up E[token], and multiply by √d_model unless the model has no such factor."""
-    d_model, scaled = ctx.config.d_model, ctx.config.scale_embedding
-    ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
-    rows, columns = ctx.rows, ctx.model_axis
-    token_rows = context.array(ctx.model.embedding.weight[ids])
-    embeddings = ctx.verified(token_rows * ctx.config.embedding_scale, ctx.box.site)
-    rows_code = f"model.embedding.weight[{ctx.ids}[0]]"
+def embedding(block: Block) -> tuple[Box, ...]:
+    """Return the input boxes of a stack (sections 3.4 and 3.5)."""
+    parts = Variable("block", block.module), _tokens(block), _positions(block), _sum(block)
+    return block.joined(*parts)
 
-    def derivation(row: int, column: int) -> list[str]:
-        if not scaled:
-            return [
-                rf"t_{{{row},{column}}} = E_{{{ids[row]},{column}}},"
-                rf"\quad \mathrm{{id}} = {ids[row]}"
-            ]
-        return [
-            rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}},"
-            rf"\quad \mathrm{{id}} = {ids[row]}",
-            rf"= \sqrt{{{d_model}}} \cdot {format_signed(token_rows[row, column])}",
-        ]
 
-    scale = f" * {d_model} ** 0.5" if scaled else ""
-    code = context.program([], [f"e = {rows_code}", f"t = e{scale}"], "t[{r}, {c}]")
-    title = _embedding_title(ctx)
-    return [
-        context.weight_panel(
-            "e", "Rows of E", "E", token_rows, rows, columns, rows_code, "embedding.weight"
+def _tokens(block: Block) -> Box:
+    d_model, scaled = block.config.d_model, block.config.scale_embedding
+    if not scaled:
+        explanation = (
+            "Each token selects the row of the matrix E with its id. E serves both stacks and the "
+            "output. The paper multiplies it by √d_model; this model does not."
+        )
+    elif block.stack == "encoder":
+        explanation = (
+            "Each source token selects the row of the matrix E with its id. The row is multiplied "
+            "by √d_model, so that it is not small compared with the positions that are added next. "
+            "The same matrix serves both stacks, and the output."
+        )
+    else:
+        explanation = (
+            "Each target token selects the row of the same matrix E with its id, times √d_model. "
+            "The first one is <s>: the output is shifted right by one, so that a position never "
+            "reads the token it has to predict."
+        )
+    rows = f"model.embedding.weight[{block.ids}]"
+    root = r"\sqrt{d_{model}}\; " if scaled else ""
+    id = f"⟨{block.ids}[r]⟩"
+    steps = [rf"t_{{r,c}} = {root}E_{{{id},c}},\quad \mathrm{{id}} = {id}"]
+    if scaled:
+        steps.append(rf"= \sqrt{{{d_model}}} \cdot ⟨e[r, c]⟩")
+    return block.box(
+        "tokens",
+        "Embedding",
+        "3.4",
+        rf"t = {root}E[\mathrm{{token}}]",
+        explanation,
+        ("L", "d_model"),
+        Variable("e", rows, "Rows of E", "E", origin="embedding.weight"),
+        Variable(
+            "t",
+            f"e * {d_model} ** 0.5" if scaled else "e",
+            "Embeddings × √d_model" if scaled else "Embeddings",
+            "t",
+            steps=tuple(steps),
+            site=f"{block.path}.hook_tokens",
         ),
-        context.table("t", title, "t", embeddings, rows, columns, derivation, code),
-    ]
-
-
-def _embedding_title(ctx: context.Context) -> str:
-    return f"Embeddings{' × √d_model' if ctx.config.scale_embedding else ''}"
-
-
-def positions(ctx: context.Context) -> list[Panel]:
-    """Compute the positional encodings: sinusoidal, learned, or zeros if the model has none."""
-    rows, columns = ctx.rows, ctx.model_axis
-    kind = ctx.config.positions
-    length = len(rows.labels)
-    if kind == "sinusoidal":
-        note = "In the formula, pos and i count from 0."
-        encodings = ctx.verified(_sinusoids(length, ctx.config.d_model), ctx.box.site)
-        derivation, code = _sinusoid_steps(ctx.config.d_model, encodings)
-        pe = context.table(
-            "pe", "Positional encodings", "PE", encodings, rows, columns, derivation, code
-        )
-        return [replace(pe, note=note)]
-    encodings = ctx.verified(context.array(ctx.block.positions(length)), ctx.box.site)
-    code = context.program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
-    learned = kind == "learned"
-    title = "Learned positions" if learned else "No positions: zeros"
-    origin = f"{ctx.path}.positions.weight" if learned else ""
-    derivation = given_value("PE", encodings)
-    return [
-        context.table("pe", title, "PE", encodings, rows, columns, derivation, code, origin=origin)
-    ]
-
-
-def _sinusoids(length: int, d_model: int) -> Array:
-    """Return the encodings of section 3.5: even dimensions are sines, odd ones cosines."""
-    dimension = np.arange(d_model)
-    angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
-    return np.asarray(np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle)))
-
-
-def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Derivation, context.CodeOf]:
-    def derivation(row: int, column: int) -> list[str]:
-        wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
-        angle = row / 10000 ** (even / d_model)
-        return [
-            rf"PE_{{{row},{column}}} = \{wave}\left(\frac{{pos}}"
-            rf"{{10000^{{{even}/d_{{model}}}}}}\right),\quad pos = {row},\ 2i = {even}",
-            rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
-            rf"= \{wave}({format_number(angle, 8)})",
-        ]
-
-    def code(row: int, column: int) -> Code:
-        wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
-        lines = (f"angle = torch.tensor({row} / 10000 ** ({even} / {d_model}))",)
-        return Code((), lines, f"torch.{wave}(angle)")
-
-    return derivation, code
-
-
-def embedding_sum(ctx: context.Context) -> list[Panel]:
-    """Add embedding and position."""
-    rows, columns = ctx.rows, ctx.model_axis
-    sources = [
-        (f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in ("tokens", "positions")
-    ]
-    t, pe = (
-        context.input_panel(ctx, name, title, symbol, source, rows, columns)
-        for (name, title, symbol), source in zip(
-            (("t", _embedding_title(ctx), "t"), ("pe", "Positional encodings", "PE")),
-            sources,
-            strict=True,
-        )
     )
-    total = ctx.verified(t.values + pe.values, ctx.box.site)
 
-    def derivation(row: int, column: int) -> list[str]:
-        parts = t.values[row, column], pe.values[row, column]
-        return [
-            rf"x_{{{row},{column}}} = t_{{{row},{column}}} + PE_{{{row},{column}}}",
-            rf"= {format_number(parts[0])} + {format_signed(parts[1])}",
-        ]
 
-    lines = [f"t = cache[{sources[0][0]!r}]", f"pe = cache[{sources[1][0]!r}]", "x = t + pe"]
-    code = context.program([site for site, _ in sources], lines, "x[{r}, {c}]")
+def _positions(block: Block) -> Box:
+    kind, site = block.config.positions, f"{block.path}.hook_positions"
+    if kind == "sinusoidal":
+        equation = (
+            r"PE_{(pos,\,2i)} = \sin\frac{pos}{10000^{2i/d_{model}}},\quad "
+            r"PE_{(pos,\,2i+1)} = \cos\frac{pos}{10000^{2i/d_{model}}}"
+        )
+        explanation = (
+            "Attention alone ignores the order of tokens. Each position gets a vector of sines and "
+            "cosines: fast waves in the first dimensions, slow ones in the last. Both dimensions "
+            "of a pair have the same wavelength."
+        )
+        variables = _sinusoids(block, site)
+    else:
+        learned = kind == "learned"
+        equation = "PE_{pos} = P[pos]" if learned else "PE_{pos} = 0"
+        explanation = (
+            "Attention alone ignores the order of tokens. In this model each position has a "
+            "learned vector, a row of a table (the paper's Table 3, row E)."
+            if learned
+            else "Attention alone ignores the order of tokens, and this model gets no position "
+            "information: zeros are added."
+        )
+        title = "Learned positions" if learned else "No positions: zeros"
+        origin = f"{block.path}.positions.weight" if learned else ""
+        code = f"block.positions(len({block.ids}))"
+        variables = [Variable("pe", code, title, "PE", site=site, origin=origin)]
+    axes = ("L", "d_model")
+    return block.box("positions", "Positions", "3.5", equation, explanation, axes, *variables)
+
+
+def _sinusoids(block: Block, site: str) -> list[Variable]:
+    d_model = block.config.d_model
+    wave = r"\⟨'cos' if c % 2 else 'sin'⟩"
+    steps = (
+        wave + r"\left(\frac{pos}{10000^{⟨c - c % 2⟩/d_{model}}}\right)",
+        wave + r"\left(\frac{⟨r⟩}{10000^{⟨c - c % 2⟩/" + str(d_model) + r"}}\right)",
+        wave + "(⟨number(angle[r, c], 6)⟩)",
+    )
     return [
-        t,
-        pe,
-        context.table("x", "Input of the first layer", "x", total, rows, columns, derivation, code),
+        Variable("i", f"torch.arange({d_model})"),
+        Variable(
+            "angle",
+            f"torch.arange(len({block.ids}))[:, None] / 10000 ** ((i - i % 2) / {d_model})",
+        ),
+        Variable(
+            "pe",
+            "torch.where(i % 2 == 0, angle.sin(), angle.cos())",
+            "Positional encodings",
+            "PE",
+            steps=(
+                rf"PE_{{r,c}} = {steps[0]},\quad pos = ⟨r⟩,\ 2i = ⟨c - c % 2⟩",
+                *(f"= {step}" for step in steps[1:]),
+            ),
+            site=site,
+            note="In the formula, pos and i count from 0.",
+        ),
     ]
+
+
+def _sum(block: Block) -> Box:
+    return block.box(
+        "sum",
+        "Sum",
+        "3.5",
+        "x = t + PE",
+        "Token embedding plus position vector: the first layer reads the sum. (In training, "
+        "dropout is applied here too.)",
+        ("L", "d_model"),
+        Variable(
+            "x",
+            "t + pe",
+            "Input of the first layer",
+            "x",
+            steps=("x_{r,c} = t_{r,c} + PE_{r,c}", "= ⟨t[r, c]⟩ + ⟨pe[r, c]⟩"),
+            site=f"{block.path}.hook_output",
+        ),
+    )
+
+
+def memory(block: Block) -> tuple[Box, ...]:
+    """Return the box of the encoder's output."""
+    x = block.input("x", "")
+    box = block.box(
+        "memory",
+        "Memory",
+        "3.1 and 3.2.3",
+        "m = y^{(N)}",
+        "The output of the last encoder layer for each source token. It is computed once; every "
+        "layer of the decoder computes its keys and values from it.",
+        ("L", "d_model"),
+        Variable("m", "x", "Memory", "m", site="encoder.hook_memory", origin=x.origin),
+    )
+    return block.joined(x, box)

@@ -15,8 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.analysis.inside.context import array
-from transformer.analysis.inside.panels import Array
+from transformer.analysis.inside.open_box import Array
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
 from transformer.model import Transformer
@@ -182,11 +181,12 @@ def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsCon
         all_rows = _by_convolution(ffn, x)
         row_by_row = torch.cat([_by_convolution(ffn, row[None]) for row in x])
     linear = trace[f"{block}.hook_output"].astype("float64")
+    convolved = all_rows.cpu().double().numpy()
     return FfnAsConvolution(
         linear=linear,
-        convolved=array(all_rows),
+        convolved=convolved,
         kernels=(tuple(_kernel(ffn.w_1).shape), tuple(_kernel(ffn.w_2).shape)),
-        max_difference=float(abs(linear - array(all_rows)).max()),
+        max_difference=float(abs(linear - convolved).max()),
         max_row_change=float((all_rows - row_by_row).abs().max()),
     )
 
