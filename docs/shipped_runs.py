@@ -27,7 +27,7 @@ from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_ra
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import make_run_config  # noqa: E402
-from transformer.training.run import RunFolder  # noqa: E402
+from transformer.training.run_folder import RunFolder  # noqa: E402
 from transformer.training.train_folder import train_run  # noqa: E402
 from transformer.ui.pages.training.draft import probes  # noqa: E402
 

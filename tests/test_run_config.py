@@ -26,7 +26,7 @@ from transformer.run_config import (
     parse,
     parse_title_and_owner,
 )
-from transformer.training.run import RunError, RunFolder
+from transformer.training.run_folder import RunError, RunFolder
 
 MODEL = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
 TRAINING = TrainingConfig(steps=3)

@@ -15,7 +15,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 
 pytestmark = pytest.mark.browser
 

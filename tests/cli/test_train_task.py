@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Shell, check_refused
 from transformer.training.recipe import make_run_config
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 
 QUICK_SETTINGS = (
     "--d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --steps 3 --batch-tokens 300 --device cpu"

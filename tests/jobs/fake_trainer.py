@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,7 @@ from safetensors.numpy import save_file
 
 from transformer.jobs.results import EXIT_DISK_FULL
 from transformer.run_config import TaskRun
-from transformer.training.control_file import StopSignal
-from transformer.training.run import LoopState, RunFolder, Status, load_loop_state
+from transformer.training.run_folder import LoopState, RunFolder, Status
 
 SAVE_EVERY = 5
 
@@ -36,14 +37,13 @@ def train(path: Path) -> Status:
         with (path / "starts.txt").open("a") as file:
             file.write(f"{os.getpid()}\n")
         print("the fake trainer starts")
-        step = load_loop_state(run).step
+        step = run.loop_state().step
         run.rewind(step)
         run.write_state("running", step=step)
-        signal = StopSignal()
         status: Status = "finished"
-        with signal.handle_signals():
+        with _handle_signals() as signals:
             while step < steps:
-                if signal.received or run.control().command == "stop":
+                if signals or run.control().command == "stop":
                     status = "cancelled"
                     break
                 step += 1
@@ -58,6 +58,19 @@ def train(path: Path) -> Status:
             save(run, step)
         run.write_state(status, f"{status} after step {step}", step=step)
     return status
+
+
+@contextmanager
+def _handle_signals() -> Iterator[list[int]]:
+    """Yield a list of the signals received, as the trainer handles them."""
+    received: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    old = [signal.signal(number, lambda n, frame: received.append(n)) for number in numbers]
+    try:
+        yield received
+    finally:
+        for number, handler in zip(numbers, old, strict=True):
+            signal.signal(number, handler)
 
 
 def _raise_error(task: str, step: int) -> None:

@@ -37,8 +37,7 @@ from transformer.jobs.results import (
     read_or_empty,
     remove_oldest,
 )
-from transformer.text.files import write_json
-from transformer.training.locks import is_free, try_lock
+from transformer.text.files import is_free, try_lock, write_json
 
 
 def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from transformer.jobs.shipped import (
 from transformer.text.files import write_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
 OWNER = "m" * 32

@@ -29,7 +29,7 @@ from transformer.run_config import FilmRun, RunConfig
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import make_run_config
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 from transformer.ui.services import live_jobs
 
 PAGE = "pages/train.py"

@@ -13,7 +13,7 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
 from transformer.training.data import PreparedData, TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
-from transformer.training.run import RunFolder, load_loop_state
+from transformer.training.run_folder import RunFolder
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 
@@ -72,7 +72,7 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
     ) -> Trainer:
         run, device = RunFolder(tmp_path / name), torch.device("cpu")
         model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | (shape or {})))
-        config, loop = TrainingConfig(**(SETTINGS | settings)), load_loop_state(run)
+        config, loop = TrainingConfig(**(SETTINGS | settings)), run.loop_state()
         task = TranslationTask(
             run, model_config, config, data, loop, device=device,
             card=lambda loop, averaged: f"step {loop.step}, mean of {averaged}",

@@ -9,7 +9,7 @@ import pytest
 from transformer.text import CorpusError, Vocabulary
 from transformer.training import data as data_module
 from transformer.training.data import TrainingPairs, epoch_plan, open_prepared_data, prepare_data
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 
 Pairs = list[tuple[str, str]]
 

@@ -20,7 +20,7 @@ from transformer.model import Transformer
 from transformer.training.data import PreparedData
 from transformer.training.evaluation_callback import MAX_TIME_SHARE, EvaluationCallback
 from transformer.training.evaluator import Evaluator, ProbeSet
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 from transformer.training.trainer import Trainer
 
 
@@ -209,7 +209,7 @@ def test_later_snapshots_are_deleted_on_resume(
     trainer = without_time_limit(make_trainer(probe_set=probe_set))
     trainer.train()
     assert max(trainer.run.snapshots()) == 12
-    trainer.run.delete_snapshots_after(5)
+    trainer.run.rewind(5)
     assert max(trainer.run.snapshots()) == 5
     assert [line["step"] for line in trainer.run.examples()] == trainer.run.snapshots()
 

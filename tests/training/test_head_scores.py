@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.training.head_scores import aligned_score, just_read_score, previous_token_score
+from transformer.training.evaluator import aligned_score, just_read_score, previous_token_score
 
 
 def one_hot(columns: list[int], n_keys: int) -> np.ndarray:

@@ -19,7 +19,7 @@ from transformer.training.layer_race import (
     make_layer_run_config,
 )
 from transformer.training.machine import numeric_environment
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
 SHAPE: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
@@ -127,7 +127,7 @@ def test_run_stops_on_request_and_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(tmp_path / "run")
-    monkeypatch.setattr("transformer.training.control_file.POLL_SECONDS", 0.0)
+    monkeypatch.setattr("transformer.training.trainer.CONTROL_POLL_SECONDS", 0.0)
     with call_at_step(7, lambda: run.write_control(command="stop")):
         assert train_run(run.path) == "cancelled"
     state = run.state()

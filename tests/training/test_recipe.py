@@ -21,7 +21,7 @@ from transformer.training.estimate import (
     workload,
 )
 from transformer.training.recipe import make_run_config
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import fit_vocabulary, train_run
 
 

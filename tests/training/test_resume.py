@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
 from transformer.cli import main
-from transformer.training.run import RunError, RunFolder
+from transformer.training.run_folder import RunError, RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,10 +13,10 @@ import pytest
 from tests.training.conftest import losses
 from transformer.inference import Translator
 from transformer.text.files import write_json
-from transformer.training import start as start_module
+from transformer.training import train_folder as train_module
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.recipe import make_run_config
-from transformer.training.run import RunError, RunFolder
+from transformer.training.run_folder import RunError, RunFolder
 from transformer.training.train_folder import train_run
 
 SETTINGS: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
@@ -164,7 +164,7 @@ def test_machine_failure_is_reported_in_the_state(
     error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(tmp_path)
-    monkeypatch.setattr(start_module, "Trainer", Mock(side_effect=error))
+    monkeypatch.setattr(train_module, "Trainer", Mock(side_effect=error))
     assert train_run(tmp_path) == "failed"
     assert reason in run.state()["reason"]
 
@@ -175,7 +175,7 @@ def test_failure_that_cannot_be_written_is_raised(
     disk_full = Mock(side_effect=OSError(28, "No space left on device"))
     run = make_run(tmp_path)
     run.write_state("queued")
-    monkeypatch.setattr(start_module, "Trainer", disk_full)
+    monkeypatch.setattr(train_module, "Trainer", disk_full)
     monkeypatch.setattr(RunFolder, "write_state", disk_full)
     with pytest.raises(TrainingError, match="No space left on device"):
         train_run(tmp_path)
@@ -186,7 +186,7 @@ def test_unexpected_error_is_raised_and_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run(tmp_path)
-    monkeypatch.setattr(start_module, "Trainer", Mock(side_effect=KeyError("slip")))
+    monkeypatch.setattr(train_module, "Trainer", Mock(side_effect=KeyError("slip")))
     with pytest.raises(KeyError):
         train_run(tmp_path)
     assert run.state() == {"status": "failed", "reason": "KeyError: 'slip'"}

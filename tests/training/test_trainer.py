@@ -58,12 +58,12 @@ def test_a_finished_run_has_all_metrics_and_its_state(make_trainer: MakeTrainer)
 
 
 def test_the_checkpoint_is_the_mean_of_the_saved_weights(make_trainer: MakeTrainer) -> None:
-    """Weights are saved at steps 3, 6, 9 and 11, the last; the mean is over the last three."""
+    """Weights are saved at steps 3, 6, 9 and 11, the last; the last three are kept and averaged."""
     trainer = make_trainer(steps=11, save_every=3, average=3)
     trainer.train()
     files = sorted((trainer.run.path / "weights").iterdir())
-    assert [file.name for file in files] == [f"{n:08d}.safetensors" for n in (3, 6, 9, 11)]
-    saved_weights = [load_file(file) for file in files[1:]]
+    assert [file.name for file in files] == [f"{n:08d}.safetensors" for n in (6, 9, 11)]
+    saved_weights = [load_file(file) for file in files]
     for name, weight in trainer.learner.model.named_parameters():
         assert torch.equal(saved_weights[-1][name], weight)
     model, _ = load_checkpoint(trainer.run.checkpoint_path)

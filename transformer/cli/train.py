@@ -21,7 +21,7 @@ from transformer.languages import check_languages
 from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import train_command, write_compatible_config
 from transformer.training.recipe import make_run_config
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
 # The vocabulary sets the ids; fields for imported models cannot be trained.

@@ -35,8 +35,7 @@ from transformer.jobs.processes import LaneProcess
 from transformer.jobs.queue import Queue
 from transformer.jobs.results import REQUEST, has_ended
 from transformer.jobs.worker_pool import WorkerPool
-from transformer.text.files import write_json
-from transformer.training.locks import is_free
+from transformer.text.files import is_free, write_json
 
 RUN_RESOURCE = "run"
 """The resource that a worker offers, `--resources "run=2"`: the number of concurrent runs."""

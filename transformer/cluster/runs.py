@@ -7,6 +7,7 @@ import traceback
 from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from transformer.cluster import host
@@ -187,9 +188,7 @@ class ClusterRuns:
         sent_control: dict[str, Any] | None = None
         began = False
         while True:
-            control = run_folder.control().to_dict() | (
-                {"command": "pause"} if self._closing else {}
-            )
+            control = asdict(run_folder.control()) | ({"command": "pause"} if self._closing else {})
             remote = await call(
                 worker, host.run_status, reservation, control if control != sent_control else None
             )

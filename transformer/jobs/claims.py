@@ -15,9 +15,9 @@ from transformer.jobs.info import queue_order
 from transformer.jobs.limits import count_parameters
 from transformer.jobs.queue import Queue
 from transformer.run_config import TrainingRun
+from transformer.text.files import try_lock
 from transformer.training.errors import out_of_memory
-from transformer.training.locks import try_lock
-from transformer.training.run import RunError, Status
+from transformer.training.run_folder import RunError, Status
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from typing import Any
 
 from transformer.jobs.errors import JobError
 from transformer.run_config import FilesRun, PairsRun, TrainingRun
-from transformer.training.locks import is_free
-from transformer.training.run import RunError, RunFolder, load_loop_state
-from transformer.training.snapshots import read_json_lines
+from transformer.text.files import is_free
+from transformer.training.run_folder import RunError, RunFolder
 
 _TAIL_BYTES = 16_384  # about fifty lines
 MAX_NUMBER = 1e300
@@ -70,13 +69,13 @@ class JobFolder(RunFolder):
     def saved_step(self) -> int:
         """Return the step from which a resumed run continues; 0: from the beginning."""
         try:
-            return load_loop_state(self).step
+            return self.loop_state().step
         except RunError:
             return 0
 
     def last_lines(self) -> list[dict[str, Any]]:
         """Return the last complete step lines of metrics.jsonl."""
-        lines = read_json_lines(self.metrics_path, _TAIL_BYTES)
+        lines = self.metrics(_TAIL_BYTES)
         return [line for line in lines if is_number(line.get("step"))]
 
     def last_step(self) -> int:

@@ -15,8 +15,8 @@ from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
 from transformer.jobs.shares import Requester, fair_order
 from transformer.run_config import LayerRun, PairsRun, RaceEntry, RunConfig, TaskRun, TrainingRun
-from transformer.training.locks import is_free
-from transformer.training.run import RunError, Status
+from transformer.text.files import is_free
+from transformer.training.run_folder import RunError, Status
 
 
 @dataclass(frozen=True)

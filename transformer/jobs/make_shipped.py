@@ -19,8 +19,7 @@ import numpy as np
 
 from transformer.measures.film_steps import film_steps
 from transformer.run_config import RunConfig, TrainingRun
-from transformer.training.run import RunFolder
-from transformer.training.snapshots import Snapshot
+from transformer.training.run_folder import RunFolder, Snapshot
 
 MAX_FILM_STEPS = 20
 """Maximum steps in the film."""

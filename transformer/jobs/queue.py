@@ -26,8 +26,8 @@ from transformer.jobs.info import (
 from transformer.jobs.limits import Limits
 from transformer.jobs.shares import Requester
 from transformer.run_config import TrainingRun
-from transformer.training.control_file import Command
-from transformer.training.locks import exclusive
+from transformer.text.files import exclusive
+from transformer.training.run_folder import Command
 
 _NEW_PREFIX, _REMOVED_PREFIX = (
     ".coming-",

@@ -29,7 +29,7 @@ from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
 from transformer.run_config import LayerRun, RaceEntry
 from transformer.text.tasks.gap import GapTask
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 
 Floats = npt.NDArray[np.float64]
 COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "weights", "d_ff")

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
-from transformer.text.files import read_json, write_json
-from transformer.training.locks import try_lock
+from transformer.text.files import read_json, try_lock, write_json
 
 LOCK_FILE = "lock"  # held by the app that runs the computation
 REQUEST, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"

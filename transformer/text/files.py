@@ -1,13 +1,20 @@
-"""Atomic writing of files and folders, and reading of JSON."""
+"""Atomic writing of files and folders, reading of JSON, and locks between processes."""
 
 import json
 import os
 import secrets
+import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 
 @contextmanager
@@ -60,3 +67,63 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         folder.mkdir()
         yield folder
         os.rename(folder, final)
+
+
+def _lock(file: BinaryIO, *, wait: bool) -> None:
+    """Lock an open file until it is closed. Raises BlockingIOError or PermissionError if it is
+    locked and `wait` is false.
+
+    The operating system manages the locks: `kill -9` releases one, waiting needs no polling, and
+    lock files are never deleted. (`filelock` polls, which is slow with many threads waiting, and
+    can fall back to lock files that remain after a holder was killed.)
+    """
+    if sys.platform == "win32":
+        while True:
+            try:
+                file.seek(1 << 20)  # Windows forbids reading a locked byte: take a later one
+                return msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            except PermissionError:
+                if not wait:
+                    raise
+                time.sleep(0.005)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Wait for the lock on `path` and hold it during the block. Not reentrant. Raises OSError."""
+    with path.open("ab") as file:
+        _lock(file, wait=True)
+        yield
+
+
+def try_lock(path: Path, mode: Literal["ab", "r+b"] = "ab") -> BinaryIO | None:
+    """Return the open, locked file `path`, or None if it is locked; closing it releases the lock.
+
+    Raises OSError, for example if its folder does not exist.
+    """
+    file: BinaryIO = path.open(mode)
+    try:
+        _lock(file, wait=False)
+    except BaseException as error:
+        file.close()
+        if isinstance(error, BlockingIOError | PermissionError):
+            return None
+        raise
+    return file
+
+
+def is_free(path: Path) -> bool:
+    """Return whether the lock on `path` is free, as it is if the file does not exist.
+
+    Does not create the file; holds the lock for a moment to test it. Raises OSError.
+    """
+    try:
+        file = try_lock(path, "r+b")
+    except FileNotFoundError:
+        return True
+    if file is None:
+        return False
+    file.close()
+    return True

@@ -19,9 +19,8 @@ from transformer.text import Vocabulary, read_pairs
 from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
-from transformer.training.run import RunError, RunFolder
-from transformer.training.start import start_training
-from transformer.training.train_folder import MAX_VALID_PAIRS
+from transformer.training.run_folder import RunError, RunFolder
+from transformer.training.train_folder import MAX_VALID_PAIRS, start_training
 
 
 def train_command(

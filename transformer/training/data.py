@@ -17,7 +17,7 @@ from transformer.text import Pairs as EncodedPairs
 from transformer.text.store import Ids
 from transformer.text.tasks import TASKS, Task, split
 from transformer.text.typing_noise import typing_variant
-from transformer.training.run import LoopState, RunFolder
+from transformer.training.run_folder import LoopState, RunFolder
 
 PairReader = Callable[[], Iterator[tuple[str, str]]]
 HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS = 50, 2000

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from transformer.config import did_you_mean
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
-from transformer.text.files import atomic_path
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.learner import Learner
-from transformer.training.run import RunFolder
+from transformer.training.run_folder import RunFolder
 
 N_EVALUATIONS = 40  # evenly spaced over the run, besides those up to DENSE_STEPS
 DENSE_STEPS = 64  # up to this step, every power of two is evaluated
@@ -120,20 +117,11 @@ class EvaluationCallback:
         return figures
 
     def _write_snapshot(self, step: int) -> dict[str, Any]:
-        run = self.run
-        labels = run.snapshots_path / "labels.json"
-        if not labels.is_file():
-            with atomic_path(labels) as temporary:
-                temporary.write_text(json.dumps(self.evaluator.labels()) + "\n", encoding="utf-8")
-        with (
-            atomic_path(run.snapshots_path / f"{step:08d}.npz") as temporary,
-            temporary.open("wb") as file,
-        ):
-            np.savez(file, **self.evaluator.attention())  # type: ignore[arg-type]
-        run.append_examples(step, self.evaluator.examples())
+        evaluator = self.evaluator
+        self.run.write_snapshot(step, evaluator.attention(), evaluator.labels())
+        self.run.append_examples(step, evaluator.examples())
         if self.moments and (update := self.moments.after_update()):
-            with atomic_path(run.inspect_path) as temporary:
-                temporary.write_text(json.dumps(update) + "\n", encoding="utf-8")
+            self.run.write_inspect(update)
         return {}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
 from torch import Tensor
 
@@ -23,13 +24,13 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.batching import by_length, pad, shift_right
-from transformer.training.head_scores import aligned_score, just_read_score, previous_token_score
-from transformer.training.snapshots import Snapshot
+from transformer.training.run_folder import Snapshot
 
 N_EXAMPLES = 8  # sentences whose translations are recorded
 N_DECODED = 128  # pairs decoded greedily in one evaluation
 BATCH_SIZE = 64  # pairs of one teacher-forced batch
 MAX_EXTRA_TOKENS = 5  # an output's maximum length beyond that of the longest reference
+Weights = Float[np.ndarray, "layers heads _ _"]  # layers, heads, query, key
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ class Evaluator:
         valid_loss (nats per token), perplexity and token_accuracy are teacher-forced.
         sequence_accuracy and, for language, bleu are from greedy decoding of the first pairs;
         "sequences" is their number. bleu is missing if no reference has four words. With gold
-        alignments, aer and its parts, previous_token_weight, aligned_weight and just_read_weight
-        (`head_scores`) are from the teacher-forced attention.
+        alignments, aer and its parts and the scores of three kinds of heads (previous_token_weight,
+        aligned_weight, just_read_weight) are from the teacher-forced attention.
 
         Args:
             full: use all validation pairs for the teacher-forced figures.
@@ -165,7 +166,7 @@ class Evaluator:
     def _head_figures(
         self, order: list[int], weights: dict[str, list[npt.NDArray[np.floating]]]
     ) -> dict[str, object]:
-        """Return the alignment error rate and `head_scores` over sentences with one piece per word.
+        """Return the alignment error rate and head scores over sentences of one-piece words.
 
         Gold links are between words. Only the first 128 pairs count, because counting links takes
         longer than the forward pass.
@@ -240,3 +241,61 @@ class Evaluator:
             (text, output.decoded.finished and text.split() == tgt.split())
             for text, output, tgt in zip(texts, outputs, references, strict=True)
         ]
+
+
+# Induction (Olsson et al. 2022, arXiv 2209.11895) needs two steps: find an earlier occurrence of
+# the current token, and attend to what followed it. A language model needs a previous-token head
+# for the second step. Here a cross-attention head may do the first (`just_read_score`) and a head
+# of a later layer the second (`aligned_score`), which finds the next position without such a head.
+
+
+def previous_token_score(encoder: Sequence[Weights], lengths: Sequence[int]) -> float | None:
+    """Return the mean weight on the previous token, of the encoder head with the highest mean.
+
+    Args:
+        encoder: encoder self-attention of each sentence, padding included.
+        lengths: source tokens of each sentence, without the end mark.
+
+    None if no sentence has two tokens.
+    """
+    rows = [
+        weights[:, :, np.arange(1, length), np.arange(length - 1)]
+        for weights, length in zip(encoder, lengths, strict=True)
+    ]
+    return _best_head(rows)
+
+
+def aligned_score(cross: Sequence[Weights], gold: Sequence[set[Link]]) -> float | None:
+    """Return the mean weight on the linked source tokens, of the best cross-attention head.
+
+    The mean is over target tokens that have a link, at the row that writes them; several links of
+    one target token are added up. In the induction task this is the induction score.
+
+    Args:
+        cross: cross-attention of each sentence, padding included; row j writes target token j.
+        gold: (source token, target token) links of each sentence, from 0.
+
+    None if there is no link.
+    """
+    return _linked_score(cross, gold, shift=0)
+
+
+def just_read_score(cross: Sequence[Weights], gold: Sequence[set[Link]]) -> float | None:
+    """Return `aligned_score` for the row whose input is the target token."""
+    return _linked_score(cross, gold, shift=1)
+
+
+def _linked_score(cross: Sequence[Weights], gold: Sequence[set[Link]], shift: int) -> float | None:
+    rows = []
+    for weights, links in zip(cross, gold, strict=True):
+        for target in sorted({j for _, j in links}):
+            sources = [i for i, j in sorted(links) if j == target]
+            rows.append(weights[:, :, target + shift, sources].sum(-1, keepdims=True))
+    return _best_head(rows)
+
+
+def _best_head(rows: Sequence[Float[np.ndarray, "layers heads _"]]) -> float | None:
+    """Return the highest mean over all rows of any head; None without rows."""
+    if not rows or not sum(part.shape[-1] for part in rows):
+        return None
+    return float(np.concatenate(rows, axis=-1).mean(-1).max())

@@ -1,7 +1,7 @@
 """Training of one layer type of Table 1 on the task "gap": copying a word over a distance.
 
-The run uses a run folder (`run.py`), control.json and resuming like any other run, but saves no
-checkpoint, because the model is a tagger and not a translator.
+The run has a folder, control.json and saves like any other run, but no checkpoint, because the
+model is a tagger and not a translator.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from transformer.training.console import Console
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import N_SEEDS
 from transformer.training.recipe import split_settings
-from transformer.training.run import LoopState, RunFolder, Status, load_loop_state
+from transformer.training.run_folder import LoopState, RunFolder, Status
 from transformer.training.trainer import Report, Trainer, TrainTask
 
 TASK = "gap"
@@ -123,7 +123,7 @@ def train_layers(run: RunFolder, config: LayerRun, *, verbose: bool = False) -> 
     """
     with run.locked(), ExitStack() as stack:
         report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-        loop, device = load_loop_state(run), choose_device(config.device)
+        loop, device = run.loop_state(), choose_device(config.device)
         task = LayerRace(run, config, loop, device)
         return Trainer(run, config.training, task, loop, device=device, report=report).train()
 

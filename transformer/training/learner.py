@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Generic, TypeVar
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from transformer.hooks import Hooks
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
+from transformer.text.files import atomic_path
 from transformer.training.loss import AttentionRegularizer, smoothed_cross_entropy
+from transformer.training.run_folder import LoopState, RunFolder
 
 
 @dataclass(frozen=True)
@@ -69,6 +75,28 @@ class MixedPrecision(Generic[Model]):
         """Copy the master weights into the working copy."""
         if self.working is not self.model:
             torch._foreach_copy_(self._working_weights, self._master_weights)
+
+    def save(self, run: RunFolder, loop: LoopState) -> None:
+        """Write weights, Adam's moments and loop state to the resume file. Raises OSError."""
+        tensors = {name: tensor.cpu().contiguous() for name, tensor in self.tensors().items()}
+        save_tensors(tensors, run.resume_path, {"progress": json.dumps(asdict(loop))})
+
+    def load(self, run: RunFolder) -> None:
+        """Load what `save` wrote.
+
+        Raises RunError if the file is truncated or belongs to another model.
+        """
+        try:
+            tensors = load_file(run.resume_path)
+        except (SafetensorError, OSError) as error:
+            raise run.resume_error(f"it is truncated or not a resume file ({error})") from error
+        for name, shape in self.shapes().items():
+            if name not in tensors or tensors[name].shape != shape:
+                actual = f"shape {tuple(tensors[name].shape)}" if name in tensors else "nothing"
+                raise run.resume_error(
+                    f"for {name} it has {actual}, the model needs {tuple(shape)}"
+                )
+        self.load_tensors(tensors)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what a resumed run needs by name: weights and, after a step, Adam's moments."""
@@ -174,3 +202,14 @@ class Learner(MixedPrecision[Transformer]):
             pad_id=pad_id,
             bias=model.output_bias,
         )
+
+
+def save_tensors(
+    tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None
+) -> None:
+    """Write the tensors as safetensors, atomically. Raises OSError."""
+    with atomic_path(path) as temporary:
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except SafetensorError as error:  # for example a full disk
+            raise OSError(f"{path} cannot be written: {error}") from error

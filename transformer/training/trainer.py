@@ -1,11 +1,15 @@
-"""The training loop (section 5), and the interface of the tasks that it trains."""
+"""The training loop (section 5), its control by file or signal, and the interface of its tasks."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import torch
@@ -14,10 +18,11 @@ from transformer.config import TrainingConfig
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import limit_threads, numeric_environment
-from transformer.training.run import LoopState, RunFolder, Status
-from transformer.training.run_control import RunControl
-from transformer.training.saving import load_resume, save_resume
+from transformer.training.run_folder import LoopState, RunFolder, Status
 from transformer.training.schedule import learning_rate
+
+CONTROL_POLL_SECONDS = 0.1  # minimum time between two checks of control.json
+PAUSE_POLL_SECONDS = 0.05  # time between two checks while the run is paused
 
 
 class TrainTask:
@@ -63,6 +68,114 @@ class TrainTask:
 
     def save_model(self) -> None:
         """Save the checkpoint; called after the resume file. Raises OSError."""
+
+
+class RunControl:
+    """Clock, signals and control file of one run.
+
+    Attributes, updated by `poll()`:
+        progress: completed fraction of the run, 0 to 1 (or more, after its last step).
+        stop_requested, pause_requested, save_requested: by signal or control file.
+        learning_rate_factor: factor of the scheduled learning rate.
+    """
+
+    def __init__(self, run: RunFolder, config: TrainingConfig, loop: LoopState) -> None:
+        self.config, self.loop = config, loop
+        self._run = run
+        self._stop_signal = StopSignal()
+        self._stamp: tuple[int, ...] = ()
+        self._read_at = -math.inf
+        self._file = run.control()
+        self._save_count = self._file.save
+        self.progress, self.learning_rate_factor = 0.0, 1.0
+        self.stop_requested = self.pause_requested = self.save_requested = False
+
+    @contextlib.contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        """Within the block the clock runs, and signals are requests to stop."""
+        self._started = time.perf_counter() - self.loop.seconds
+        with self._stop_signal.handle_signals():
+            yield
+
+    def update_clock(self) -> None:
+        """Update the seconds of training."""
+        self.loop.seconds = time.perf_counter() - self._started
+
+    def poll(self) -> None:
+        """Read the clock, the signals and, at most every 0.1 s and if it changed, the file."""
+        self.progress = self.loop.step / self.config.steps
+        if self.config.minutes:
+            minutes = (time.perf_counter() - self._started) / 60
+            self.progress = max(self.progress, minutes / self.config.minutes)
+        if time.monotonic() >= self._read_at + CONTROL_POLL_SECONDS:
+            self._read_at = time.monotonic()
+            stamp = _stamp(self._run.control_path)
+            if stamp != self._stamp:
+                self._stamp, self._file = stamp, self._run.control()
+        self.stop_requested = self._stop_signal.received or self._file.command == "stop"
+        self.pause_requested = self._file.command == "pause" and not self.stop_requested
+        self.learning_rate_factor = self._file.learning_rate_factor
+        self.save_requested = self._file.save > self._save_count
+        self._save_count = self._file.save
+
+    def wait_while_paused(self, on_poll: Callable[[], None]) -> None:
+        """Wait until the pause ends; its time does not count as training time.
+
+        Calls `on_poll` after each check of the control file.
+        """
+        while self.pause_requested:
+            time.sleep(PAUSE_POLL_SECONDS)
+            self._started = time.perf_counter() - self.loop.seconds
+            self.poll()
+            on_poll()
+
+    def end_reason(self) -> str:
+        """Return why the run ends now, or "" if it continues."""
+        config, loop = self.config, self.loop
+        if self.stop_requested:
+            return f"stopped after step {loop.step}"
+        if 0 < config.patience <= loop.worse:
+            return f"no better validation loss in {loop.worse} validations, at step {loop.step}"
+        if loop.step >= config.steps:
+            return f"all {config.steps} steps taken"
+        if self.progress >= 1:
+            return f"{config.minutes:g} minutes used up, after step {loop.step}"
+        return ""
+
+
+class StopSignal:
+    """Handler of SIGINT and SIGTERM, so that a run can finish its step before it stops."""
+
+    def __init__(self) -> None:
+        self.received = False
+
+    @contextlib.contextmanager
+    def handle_signals(self) -> Iterator[None]:
+        """Within the block, these signals set `received` and do nothing else."""
+
+        def set_received(number: int, frame: FrameType | None) -> None:
+            self.received = True
+
+        try:
+            old_handlers = {
+                signal_number: signal.signal(signal_number, set_received)
+                for signal_number in (signal.SIGINT, signal.SIGTERM)
+            }
+        except ValueError:  # only the main thread may handle signals
+            old_handlers = {}
+        try:
+            yield
+        finally:
+            for number, handler in old_handlers.items():
+                signal.signal(number, handler)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        stat = os.stat(path)
+    except OSError:
+        return ()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 Report = Callable[[dict[str, Any]], None]
@@ -121,7 +234,7 @@ class Trainer:
     def _rewind(self) -> None:
         """Load the last save and delete what a killed run wrote after it."""
         if self.loop.step:
-            load_resume(self.run, self.learner)
+            self.learner.load(self.run)
         self.run.rewind(self.loop.step)
         self.task.rewind(self.loop.step)
         self._write_state("running")
@@ -159,7 +272,7 @@ class Trainer:
                 write_paused()
 
         if self.loop.step:
-            save_resume(self.run, self.learner, self.loop)
+            self.learner.save(self.run, self.loop)
         write_paused()
         self.control.wait_while_paused(save)
         self._write_state("running")
@@ -211,7 +324,7 @@ class Trainer:
         """Save the resume file and the task's weights and checkpoint, once per step."""
         if self.loop.step not in (0, self._saved_step):
             self.task.keep_weights(self.loop.step)
-            save_resume(self.run, self.learner, self.loop)
+            self.learner.save(self.run, self.loop)
             self.task.save_model()
             self._write_state("running")
             self._saved_step = self.loop.step

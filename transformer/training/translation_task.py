@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file
+from torch import Tensor
 
+from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
+from transformer.text import Vocabulary
 from transformer.text.batching import make_batch
 from transformer.training.data import PreparedData, batches_from, epoch_plan
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
-from transformer.training.learner import Learner
+from transformer.training.learner import Learner, save_tensors
 from transformer.training.machine import N_SEEDS, choose_precision, seed_generator
-from transformer.training.run import LoopState, RunFolder
-from transformer.training.saving import WeightAverager
+from transformer.training.run_folder import LoopState, RunFolder
 from transformer.training.trainer import TrainTask
 
 Card = Callable[[LoopState, int], str]  # (loop state, number of averaged weights) -> model card
@@ -137,3 +141,45 @@ class TranslationTask(TrainTask):
         """Save the mean of the last weights as a checkpoint with its model card."""
         card = self.card(self.loop, len(self.averager))
         self.averager.save_mean(self.learner.model.config, self.data.vocabulary, card)
+
+
+class WeightAverager:
+    """Weights of the last `count` saved steps, one file each, and their mean (section 6.1)."""
+
+    def __init__(self, run: RunFolder, count: int) -> None:
+        self.run, self.folder, self.count = run, run.weights_path, count
+
+    def add(self, model: Transformer, step: int) -> None:
+        """Save the weights of this step and delete files no longer needed. Raises OSError."""
+        weights = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
+        save_tensors(weights, self.folder / f"{step:08d}.safetensors")
+        for path in self._files()[: -self.count]:
+            path.unlink()
+
+    def rewind(self, step: int) -> None:
+        """Delete the weights saved after `step`."""
+        for path in self._files():
+            if int(path.stem) > step:
+                path.unlink()
+
+    def mean(self) -> dict[str, Tensor]:
+        """Return the mean of the last `count` saved weights, in float32."""
+        files = self._files()[-self.count :]
+        total: dict[str, Tensor] = {}
+        for path in files:
+            for name, tensor in load_file(path).items():
+                total[name] = total[name] + tensor if name in total else tensor
+        return {name: tensor / len(files) for name, tensor in total.items()}
+
+    def save_mean(self, config: ModelConfig, vocabulary: Vocabulary, card: str) -> None:
+        """Write the average as the run's checkpoint, in float16. Raises OSError."""
+        model = Transformer(config)
+        model.load_state_dict(self.mean())
+        save_checkpoint(self.run.checkpoint_path, model, vocabulary, card, dtype=torch.float16)
+
+    def __len__(self) -> int:
+        """Number of saved weights to average."""
+        return min(self.count, len(self._files()))
+
+    def _files(self) -> list[Path]:
+        return sorted(self.folder.glob("[0-9]*.safetensors"))

@@ -9,8 +9,7 @@ from pathlib import Path
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.languages import Languages, language_name
 from transformer.run_config import RunConfig, TaskRun
-from transformer.training.run import RunFolder
-from transformer.training.snapshots import Snapshots
+from transformer.training.run_folder import RunFolder
 from transformer.ui.base.address import EXAMPLE, EXAMPLES
 
 PARALLEL_EXAMPLES = {
@@ -109,7 +108,7 @@ def _examples(config: RunConfig, run: Path) -> tuple[str, ...]:
     sources = [src for src, _ in config.probes]
     if not sources:
         with suppress(TypeError, ValueError, KeyError):  # the file may contain anything
-            snapshots = Snapshots(run).examples()
+            snapshots = RunFolder(run).examples()
             sources = [
                 str(example["src"])
                 for snapshot in snapshots[:1]

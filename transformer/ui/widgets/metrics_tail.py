@@ -7,8 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from transformer.training.run import RunFolder
-from transformer.training.snapshots import parse_json_lines
+from transformer.training.run_folder import RunFolder, parse_json_lines
 from transformer.ui.services.memory_cache import SizedCache
 
 MAX_LINES = 20_000

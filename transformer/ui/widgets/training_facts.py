@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 from transformer.ui.base import state
 from transformer.ui.base.model_description import run_config
 from transformer.ui.services import models

@@ -18,7 +18,7 @@ from transformer.measures.role_rules import Links
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS, split
 from transformer.training.data import DEFAULT_TASK_SIZES, task_sizes
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.widgets import display_names
 from transformer.ui.widgets.charts import chart, dark

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 from transformer.ui.base import state
 from transformer.ui.base.model_description import describe_model
 from transformer.ui.base.registry import HOME

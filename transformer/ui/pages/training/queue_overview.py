@@ -10,7 +10,7 @@ from transformer.jobs import JobError, RunInfo, runs_folder, services
 from transformer.jobs.shares import seconds_until_turn
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 from transformer.ui.base import visitor
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, quantities

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import quantities
 

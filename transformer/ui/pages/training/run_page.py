@@ -13,7 +13,7 @@ from transformer.figures.glossary import tip
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
-from transformer.training.run import RunError
+from transformer.training.run_folder import RunError
 from transformer.ui.base import state
 from transformer.ui.pages.training import (
     curves,

@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 
 from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
-from transformer.training import control_file as control_module
-from transformer.training.control_file import Control, ControlFile
-from transformer.training.run import RunFolder
+from transformer.config import TrainingConfig
+from transformer.training import trainer as trainer_module
+from transformer.training.run_folder import Control, LoopState, RunFolder
+from transformer.training.trainer import RunControl
 
 
 @pytest.fixture(autouse=True)
 def poll_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the file at every step, because these steps are faster than the usual interval."""
-    monkeypatch.setattr(control_module, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr(trainer_module, "CONTROL_POLL_SECONDS", 0.0)
 
 
 def test_control_file_survives_a_round_trip(tmp_path: Path) -> None:
@@ -66,28 +67,34 @@ def test_a_changed_file_is_read_at_most_once_per_interval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, reads = [0.0], []
-    monkeypatch.setattr(control_module, "POLL_SECONDS", 0.1)
+    monkeypatch.setattr(trainer_module, "CONTROL_POLL_SECONDS", 0.1)
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    run = RunFolder(tmp_path)
+    run, read_control = RunFolder(tmp_path), RunFolder.control
 
-    def read() -> Control:
+    def read(folder: RunFolder) -> Control:
         reads.append(clock[0])
-        return run.control()
+        return read_control(folder)
 
-    control_file = ControlFile(tmp_path / "control.json", read)
-    assert reads == []  # the file does not exist
-    run.write_control(command="pause")
-    assert control_file.poll().command == "run"
-    clock[0] = 0.11
-    assert control_file.poll().command == "pause"
-    clock[0] = 0.5
-    assert control_file.poll().command == "pause"
-    assert reads == [0.11]
-    assert not control_file.save_requested()
-    run.write_control(save=1)
-    clock[0] = 0.7
-    control_file.poll()
-    assert [control_file.save_requested(), control_file.save_requested()] == [True, False]
+    control = RunControl(run, TrainingConfig(), LoopState())
+    monkeypatch.setattr(RunFolder, "control", read)
+    with control.handle_signals():
+        control.poll()
+        assert reads == []  # the file does not exist
+        run.write_control(command="pause")
+        reads.clear()
+        control.poll()
+        assert not control.pause_requested
+        for clock[0] in (0.11, 0.5):
+            control.poll()
+            assert control.pause_requested
+        assert reads == [0.11]
+        assert not control.save_requested
+        run.write_control(save=1)
+        clock[0] = 0.7
+        control.poll()
+        assert control.save_requested
+        control.poll()
+        assert not control.save_requested
 
 
 def test_stop_saves_after_the_current_step(make_trainer: MakeTrainer) -> None:
@@ -149,7 +156,7 @@ def test_run_killed_in_a_pause_resumes_there(
     reference.train()
     trainer = make_trainer(report=call_at(3, lambda: trainer.run.write_control(command="pause")))
     with monkeypatch.context() as patch:
-        patch.setattr("transformer.training.run_control.time.sleep", kill)
+        patch.setattr("transformer.training.trainer.time.sleep", kill)
         with pytest.raises(KilledError):
             trainer.train()
     trainer.run.write_control(command="run")
