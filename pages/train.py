@@ -5,10 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui.base import state, visitor
-from transformer.ui.pages.training import Train, draft, example_runs, run_page, setup
+from transformer.ui.pages.training import (
+    Train,
+    draft,
+    example_runs,
+    layer_race,
+    race_cards,
+    race_page,
+    run_page,
+    setup,
+)
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, page
-from transformer.ui.widgets.races import one_race, start
 
 with page.page_without_model("pages/train.py"):
     owner, view, current_draft = visitor.ensure_id(), state.view(Train), draft.current()
@@ -16,8 +24,10 @@ with page.page_without_model("pages/train.py"):
         st.warning(frame.plain(error))
     if view.run:
         run_page.show(view.run, owner)
+    elif view.race == layer_race.NAME:
+        layer_race.show(live_jobs.jobs(), owner)
     elif view.race:
-        one_race.show(live_jobs.jobs(), owner, view.race)
+        race_page.show(live_jobs.jobs(), owner, view.race)
     elif current_draft:
         setup.form(current_draft)
     else:
@@ -26,7 +36,7 @@ with page.page_without_model("pages/train.py"):
         example_runs.own_runs(owner)
         with st.expander("More tasks and races"):
             cost_slots += example_runs.more_tasks()
-            start.section(live_jobs.jobs(), owner)
+            race_cards.section(live_jobs.jobs(), owner)
             example_runs.shipped_runs()
             example_runs.other_runs(owner)
         example_runs.fill_costs(cost_slots)

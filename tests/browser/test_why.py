@@ -1,9 +1,8 @@
-"""The tab Why self-attention in a browser: sliders, addresses, a race that survives a reload."""
+"""The tab Why self-attention in a browser: sliders and addresses."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -57,30 +56,6 @@ def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, 
     wait_for_script_run(page)
     page_width = page.evaluate("document.scrollingElement.scrollWidth")
     assert page_width <= 390
-
-
-@pytest.mark.slow
-def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
-    app: str, page: Page, checkpoints: Path
-) -> None:
-    page.goto(f"{app}/inside?tab=why&part=race")
-    # A double click starts only one race.
-    page.get_by_role("button", name="Start the race").dblclick()
-    wait_until(page, "location.search.includes('race=layers-')")
-    expect(page.get_by_text(re.compile(r"step \d+ of 500")).first).to_be_visible()
-    # Shown after the first evaluation.
-    expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()
-    assert len(list((checkpoints.parent / "runs").glob("layers-*"))) == 7
-    page.reload()
-    grid = page.locator("table", has_text="Status of the runs")
-    expect(grid.locator("tbody tr")).to_have_count(7)
-    page.get_by_role("button", name="Stop the whole race").click()
-    expect(grid.get_by_text("cancelled")).to_have_count(7)
-    expect(page.get_by_role("button", name="Stop the whole race")).to_have_count(0)
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete the race").click()
-    wait_until(page, "!location.search.includes('race=')")
-    expect(page.get_by_role("button", name="Start the race")).to_be_visible()
 
 
 def test_the_slider_changes_the_scores_and_the_address(app: str, page: Page) -> None:

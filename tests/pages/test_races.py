@@ -1,24 +1,36 @@
-"""Races on the pages Train and Why: started, watched, stopped, deleted; and the Scores section."""
+"""Races on the page Train: started, watched, stopped, deleted; and the scores of Look inside."""
 
 from __future__ import annotations
 
 import json
+import math
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import IdleExecutor
-from tests.pages.conftest import Visit, button, download_labels, visible_text
+from tests.pages.conftest import (
+    Visit,
+    button,
+    charts,
+    download_labels,
+    messages,
+    visible_text,
+)
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
-from transformer.jobs.race_runs import race_runs, submit_race
+from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race
 from transformer.jobs.races import RACES
+from transformer.jobs.shipped_race import write_race
+from transformer.text.files import read_json, write_json
 from transformer.training.estimate import Estimate
+from transformer.ui.pages.training import race_page
 from transformer.ui.services import live_jobs
-from transformer.ui.widgets.races import one_race
 
 PAGE = "pages/train.py"
 OTHER_VISITOR = "o" * 32
@@ -143,10 +155,10 @@ def test_races_of_others_are_listed_after_own_ones(visit: Visit, jobs: Jobs) -> 
 
 def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
     steps = np.arange(1.0, 26)
-    last_steps, loss = one_race._smooth(steps, steps**2)
+    last_steps, loss = race_page._smooth(steps, steps**2)
     assert last_steps.tolist() == [10, 20]  # the last five steps are left out
     assert loss.tolist() == [np.mean(steps[:10] ** 2), np.mean(steps[10:20] ** 2)]
-    assert len(one_race._smooth(steps[:3], steps[:3])[0]) == 0
+    assert len(race_page._smooth(steps[:3], steps[:3])[0]) == 0
 
 
 def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
@@ -172,18 +184,17 @@ def test_scores_without_a_model_or_a_sentence(visit: Visit, tmp_path: Path) -> N
     assert "must be a whole number from 1 to 1024" in visible_text(app)
 
 
-def start_layer_race(app: AppTest) -> None:
+def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
+    app = visit(PAGE, race="layers")
+    seeds = next(
+        element for element in app.button_group if element.label == "Seeds of each setting"
+    )
+    seeds.set_value(1).run()
+    assert "7 settings × 1 seed = 7 runs" in visible_text(app)
     app.button(key="start-race-layers").click().run()
     assert not app.exception
-
-
-def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
-    app = visit(WHY, part="race")
-    assert "7 settings × 1 seed = 7 runs" in visible_text(app)
-    start_layer_race(app)
     (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
-    assert app.query_params["part"] == "race"
     assert "number 5 in the queue" in visible_text(app)
     assert "Results appear after" in visible_text(app)
     for run in race_runs(jobs, race_id):
@@ -194,7 +205,7 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
         (path / "metrics.jsonl").write_text(json.dumps(metrics) + "\n")
         state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
-    one_race._infos.clear()  # cached for a second
+    race_page._infos.clear()  # cached for a second
     app.run()
     assert "All 7 runs are finished." in visible_text(app)
     assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in visible_text(app)
@@ -208,21 +219,27 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
     assert "race" not in app.query_params
 
 
-def test_races_of_layers_alone_are_listed(visit: Visit, jobs: Jobs) -> None:
-    submit_race(jobs, "heads", OTHER_VISITOR, (1,))
-    race_id = submit_race(jobs, "layers", OTHER_VISITOR, (1,))
-    app = visit(WHY, part="race")
-    links = [link.proto for link in app.get("page_link")]
-    labels = [link.label for link in links]
-    assert "**Layers**" in labels
-    assert "**Heads**" not in labels
-    assert (
-        f"race={race_id}" in next(link for link in links if link.label == "**Layers**").query_string
-    )
-    app = visit(WHY, part="race", race="heads-1")  # this page ignores races of another page
+def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
+    rows = [
+        (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
+        for entry in RACES["layers"].entries
+        for distance in (3, 6)
+    ]
+    path = write_race(folder, "layers", pd.DataFrame(rows, columns=list(COLUMNS)))
+    write_json(path, {**read_json(path), "when": 86400 * 31})
+    app = visit(PAGE, folder, race="layers")
+    assert not messages(app)
+    assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in visible_text(app)
+    (chart,) = charts(app)
+    assert set(RACES["layers"].entries) <= {trace.get("name") for trace in chart["data"]}
+
+
+def test_without_a_shipped_race_one_can_be_started(visit: Visit) -> None:
+    app = visit(PAGE, race="layers")
+    assert not messages(app)
+    assert "Included with the app" not in visible_text(app)
     assert "Start the race: layers" in [button.label for button in app.button]
-    app = visit(WHY, part="race", race="layers-1")
-    assert "There is no race 'layers-1'; it may have been deleted." in visible_text(app)
 
 
 def test_the_train_page_shows_a_run_without_a_checkpoint(visit: Visit, jobs: Jobs) -> None:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
-import shutil
 from functools import partial
-from pathlib import Path
 
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, visible_text
+from tests.pages.conftest import Visit, messages, visible_text
 from transformer.analysis.table1.complexity import count_multiplications, evaluate_formulas
 from transformer.analysis.table1.paths import path_length
-from transformer.jobs.race_runs import COLUMNS
-from transformer.jobs.races import RACES
-from transformer.jobs.shipped_race import write_race
 from transformer.model.table1_layers import TABLE1_LAYERS
-from transformer.text.files import read_json, write_json
 from transformer.ui.pages.inside import PARTS
 from transformer.ui.pages.inside.why.sizes import NAMES, format_count
 
@@ -100,32 +92,6 @@ def test_a_kernel_of_size_1_never_connects_positions(visit: Visit) -> None:
     assert table_rows["Convolutional"][2:] == ["never", "never"]
 
 
-def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
-    rows = [
-        (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
-        for entry in RACES["layers"].entries
-        for distance in (3, 6)
-    ]
-    path = write_race(folder, "layers", pd.DataFrame(rows, columns=list(COLUMNS)))
-    write_json(path, {**read_json(path), "when": 86400 * 31})
-    app = visit(PAGE, folder, part="race")
-    assert not messages(app)
-    page_text = main_text(app)
-    assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in page_text
-    assert "Races so far" not in page_text  # no race has run here
-    (chart,) = charts(app)
-    names = {trace.get("name") for trace in chart["data"]}
-    assert set(RACES["layers"].entries) <= names
-
-
-def test_without_a_shipped_race_one_can_be_started(visit: Visit) -> None:
-    app = visit(PAGE, part="race")
-    assert not messages(app)
-    assert "Included with the app" not in main_text(app)
-    assert "Start the race: layers" in [button.label for button in app.button]
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_every_section_has_a_figure_and_a_hint_what_to_look_for(visit: Visit, part: str) -> None:
     app = visit(PAGE, part=part)
@@ -133,4 +99,4 @@ def test_every_section_has_a_figure_and_a_hint_what_to_look_for(visit: Visit, pa
     page_text = visible_text(app, kinds=("markdown", "caption", "info"))
     assert "notes" not in page_text.lower()
     assert page_text.count("**What to look for.**") == PICTURES.get(part, 0)
-    assert app.get("plotly_chart") or part == "race"
+    assert app.get("plotly_chart")

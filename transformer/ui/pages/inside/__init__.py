@@ -28,7 +28,7 @@ TOPICS = {
     "far": "Extrapolation",
 }
 """Topics of the tab Positions."""
-PARTS = {"paths": "Paths", "table": "Table 1", "race": "Race", "scores": "Scores"}
+PARTS = {"paths": "Paths", "table": "Table 1", "scores": "Scores"}
 """Parts of the tab Why self-attention."""
 SIDES = {"source": "Source", "target": "Target"}
 
@@ -36,7 +36,7 @@ SIDES = {"source": "Source", "target": "Target"}
 @dataclass(frozen=True)
 class Inside(View):
     """Address fields of the page, by tab: `section` to `smoothing` belong to Figure 1, `topic` to
-    `run` to Positions, and `part` to `race` to Why self-attention.
+    `run` to Positions, and `part` to `dk` to Why self-attention.
 
     Attributes:
         box: the open box of Figure 1, in layer `layer`; panel: the name of one of its tables, in
@@ -47,7 +47,6 @@ class Inside(View):
         learned: the checkpoint with learned positions; "" is the first one.
         run: a checkpoint with sinusoids to compare it with.
         n, d, k, r: sizes as in Table 1; dk: d_k of the scores.
-        race: name of the open comparison of layers; "" is none.
     """
 
     tab: str = field("figure", "Tab", choices=TABS)
@@ -69,7 +68,6 @@ class Inside(View):
     k: int = field(3, "k, kernel size", bounds=(1, 31))
     r: int = field(15, "r, neighbourhood size", bounds=(1, 127))
     dk: int = field(64, "d_k, dimension of a query", bounds=(1, 1024))
-    race: str = field()
 
 
 PAGE = Page(

@@ -13,12 +13,11 @@ from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui.base import state
-from transformer.ui.pages.training import draft, head_pictures, run_facts
+from transformer.ui.pages.training import draft, head_pictures, race_cards, run_facts
 from transformer.ui.pages.training.draft import probes
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
-from transformer.ui.widgets.races import start as race_start
 
 MAX_OTHER_RUNS = 30
 """Maximum length of the list of other visitors' runs."""
@@ -213,12 +212,12 @@ def _start(example_run: ExampleRun) -> None:
 def own_runs(owner: str) -> None:
     """List the visitor's own runs and races with links to them, if there are any."""
     infos = [info for info in _runs_outside_races() if info.held_by(owner)]
-    races = race_start.started_races(live_jobs.jobs(), owner, started_by_visitor=True)
+    races = race_cards.started_races(live_jobs.jobs(), owner, started_by_visitor=True)
     if infos or races:
         st.header("Your runs")
         for info in infos:
             _row(info)
-        race_start.race_rows(races, owner)
+        race_cards.race_rows(races, owner)
 
 
 def other_runs(owner: str) -> None:

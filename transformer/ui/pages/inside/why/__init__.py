@@ -1,1 +1,1 @@
-"""The tab Why self-attention: Table 1 of the paper, counted and raced."""
+"""The tab Why self-attention: Table 1 of the paper, as formulas and counts."""

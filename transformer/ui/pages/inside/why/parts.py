@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside, rows
-from transformer.ui.pages.inside.why import paths, race, scores, table
+from transformer.ui.pages.inside.why import paths, scores, table
 from transformer.ui.services.models import Model
 
 PARTS = {
     "paths": lambda _: paths.show(),
     "table": lambda _: table.show(),
-    "race": lambda _: race.show(),
     "scores": scores.show,
 }
 

@@ -58,6 +58,9 @@ def show() -> None:
     )
     _formula_table(view)
     _comparison(view)
+    frame.page_link(
+        "pages/train.py", "What can each layer learn? Race the layers →", run="", race="layers"
+    )
     st.header("Operations counted in real layers")
     _counted_table(view)
     with st.expander("Does the constant stay the same when a size doubles?"):

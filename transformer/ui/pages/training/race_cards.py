@@ -18,6 +18,7 @@ SEED_LABELS = {1: f"1 (no verdict, needs {MIN_SEEDS})", 3: "3", 5: "5"}
 MAX_LISTED = 20
 """Maximum number of listed races."""
 _SEEDS = "race-seeds"
+_PAGE = "pages/train.py"
 
 
 def section(jobs: Jobs, owner: str) -> None:
@@ -28,21 +29,23 @@ def section(jobs: Jobs, owner: str) -> None:
         "steps. Results vary by chance, so each value runs with several seeds, and a verdict is "
         "given only if they support it."
     )
-    seeds(MIN_SEEDS)
+    seeds()
     columns = st.columns(2)
     for number, race in enumerate(RACES.values()):
         with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
             card(jobs, race, owner)
+            if race.name == "layers":
+                frame.page_link(_PAGE, "The task, and a result →", race=race.name)
     race_rows(started_races(jobs, owner, started_by_visitor=False), owner)
 
 
-def seeds(default: int) -> None:
+def seeds() -> None:
     """Draw the choice of the number of seeds, and why the last start was refused."""
     st.segmented_control(
         "Seeds of each setting",
         list(SEED_LABELS),
         format_func=SEED_LABELS.__getitem__,
-        default=default,
+        default=MIN_SEEDS,
         required=True,
         key=_SEEDS,
         help=f"A verdict needs at least {MIN_SEEDS}; more seeds reveal smaller differences.",
@@ -72,12 +75,12 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
         type="primary",
         icon=":material/play_arrow:",
         on_click=_start,
-        args=(jobs, race.name, owner, count),
+        args=(jobs, race.name, owner, count, state.page_view().race),
     )
 
 
-def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
-    if state.page_view().race:
+def _start(jobs: Jobs, race: str, owner: str, count: int, open_race: str) -> None:
+    if state.page_view().race != open_race:
         return  # double click
     seeds, address = range(1, count + 1), visitor.address_hash()
     attempt(
@@ -85,33 +88,24 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     )
 
 
-def started_races(
-    jobs: Jobs, owner: str, *, only: str = "", started_by_visitor: bool | None = None
-) -> list[list[RaceRun]]:
-    """Return the runs of every started race, the visitor's own races first, then the newest.
-
-    Args:
-        only: name of a race; "" returns all.
-        started_by_visitor: whether the visitor or somebody else started it; None returns both.
-    """
+def started_races(jobs: Jobs, owner: str, *, started_by_visitor: bool) -> list[list[RaceRun]]:
+    """Return the runs of every race that the visitor or somebody else started, newest first."""
     races: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
-        is_own = run.info.requester == owner
-        if only in ("", run.race.name) and started_by_visitor in (None, is_own):
+        if (run.info.requester == owner) == started_by_visitor:
             races.setdefault(run.race.id, []).append(run)
-    newest_first = sorted(races.values(), key=lambda runs: runs[0].info.created, reverse=True)
-    return sorted(newest_first, key=lambda runs: runs[0].info.requester != owner)
+    return sorted(races.values(), key=lambda runs: runs[0].info.created, reverse=True)
 
 
-def race_rows(races: list[list[RaceRun]], owner: str, file: str = "pages/train.py") -> None:
-    """Draw a row for each race with its progress and a link to it on this page."""
+def race_rows(races: list[list[RaceRun]], owner: str) -> None:
+    """Draw a row for each race with its progress and a link to it."""
     for runs in races[:MAX_LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
             name = first.race.name
             title = RACES[name].title if name in RACES else name
-            frame.page_link(file, f"**{frame.plain(title)}**", race=first.race.id)
+            frame.page_link(_PAGE, f"**{frame.plain(title)}**", race=first.race.id)
             owner_note = [] if first.info.requester == owner else ["someone else's"]
             st.caption(" · ".join([*owner_note, quantities.ago(first.info.created)]))
 

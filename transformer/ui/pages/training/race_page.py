@@ -41,13 +41,8 @@ STEPS_PER_POINT = 10
 
 
 def show(jobs: Jobs, owner: str, race_id: str) -> None:
-    """Draw the page of one race. The page's frame shows a ValueError."""
+    """Draw one race: controls, curves, table and verdicts. The page's frame shows a ValueError."""
     frame.page_link("pages/train.py", "← All runs and races", run="", race="")
-    body(jobs, owner, race_id)
-
-
-def body(jobs: Jobs, owner: str, race_id: str) -> None:
-    """Draw one race: controls, curves, table and verdicts."""
     runs = _runs(jobs, race_id)
     if not runs:
         st.warning(f"There is no race {frame.plain(repr(race_id))}; it may have been deleted.")

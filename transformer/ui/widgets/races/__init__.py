@@ -1,1 +1,0 @@
-"""Races on the pages: start, progress and result."""
