@@ -78,17 +78,16 @@ export class MultiHeadAttention {
     const keys = key.shape[1];
     const factor = this.scale();
     const scores = new Tensor([heads, queries, keys]);
+    const [{ values: q }, { values: k }] = [query, key];
     let index = 0;
-    for (let h = 0; h < heads; h++) {
-      for (let i = 0; i < queries; i++) {
-        const q = query.row(h * queries + i);
-        for (let j = 0; j < keys; j++, index++) {
-          const k = key.row(h * keys + j);
-          let sum = 0;
-          if (this.v) { for (let d = 0; d < size; d++) sum += this.v.values[h * size + d] * Math.tanh(q[d] + k[d]); }
-          else for (let d = 0; d < size; d++) sum += q[d] * k[d];
-          scores.values[index] = sum * factor;
-        }
+    for (let row = 0; row < heads * queries; row++) {
+      const [head, from] = [Math.floor(row / queries), row * size];
+      for (let j = 0, to = head * keys * size; j < keys; j++, to += size, index++) {
+        let sum = 0;
+        if (this.v) {
+          for (let d = 0; d < size; d++) sum += this.v.values[head * size + d] * Math.tanh(q[from + d] + k[to + d]);
+        } else for (let d = 0; d < size; d++) sum += q[from + d] * k[to + d];
+        scores.values[index] = sum * factor;
       }
     }
     return scores;
@@ -116,13 +115,10 @@ function weightedSum(weights, value) {
   const [heads, queries, keys] = weights.shape;
   const size = value.shape[2];
   const sums = new Tensor([heads, queries, size]);
-  for (let h = 0; h < heads; h++) {
-    for (let i = 0; i < queries; i++) {
-      const [w, sum] = [weights.row(h * queries + i), sums.row(h * queries + i)];
-      for (let j = 0; j < keys; j++) {
-        const v = value.row(h * keys + j);
-        for (let d = 0; d < size; d++) sum[d] += w[j] * v[d];
-      }
+  for (let row = 0; row < heads * queries; row++) {
+    for (let j = 0, from = Math.floor(row / queries) * keys * size; j < keys; j++, from += size) {
+      const share = weights.values[row * keys + j];
+      for (let d = 0; d < size; d++) sums.values[row * size + d] += share * value.values[from + d];
     }
   }
   return sums;

@@ -32,7 +32,7 @@ export class Kernels {
   /** @param {number} count of numbers @param {any} [Type] of array */
   allocate(count, Type = Float32Array) {
     const array = new Type(this.memory.buffer, this.nextFree, count);
-    this.nextFree += Math.ceil(count / 4) * 16;
+    this.nextFree += Math.ceil(array.byteLength / 16) * 16;
     return array;
   }
 

@@ -3,9 +3,9 @@
 
 import { Tensor } from "./tensor.js";
 
-// `allocate(count)` returns the array for a tensor.
-/** @param {Uint8Array} bytes @param {(count: number) => Float32Array} [allocate] @returns {Record<string, Tensor>} */
-export function readSafetensors(bytes, allocate = (count) => new Float32Array(count)) {
+// `allocate(count, Type)` returns the array for a tensor; where it is given, float16 is kept too, as kernels read it.
+/** @param {Uint8Array} bytes @param {((count: number, Type: any) => any) | null} [allocate] @returns {Record<string, Tensor>} */
+export function readSafetensors(bytes, allocate = null) {
   if (bytes.length < 8) throw new Error("The model file is truncated: it has no header.");
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const bodyStart = 8 + Number(view.getBigUint64(0, true));
@@ -23,9 +23,14 @@ export function readSafetensors(bytes, allocate = (count) => new Float32Array(co
       if (!read) {
         throw new Error(`The model file stores ${name} as ${dtype}; it must be ${Object.keys(READERS).join(", ")}.`);
       }
-      const values = allocate(shape.reduce((a, b) => a * b, 1));
-      read(bytes.slice(bodyStart + from, bodyStart + to).buffer, values);
-      return [name, new Tensor(shape, values)];
+      const tensor = new Tensor(shape, allocate?.(shape.reduce((a, b) => a * b, 1), Float32Array));
+      const { buffer } = bytes.slice(bodyStart + from, bodyStart + to);
+      read(buffer, tensor.values);
+      if (allocate && dtype === "F16" && shape.length === 2 && shape[1] % 4 === 0) {
+        tensor.half = allocate(tensor.values.length, Uint16Array);
+        tensor.half.set(new Uint16Array(buffer));
+      }
+      return [name, tensor];
     }),
   );
 }

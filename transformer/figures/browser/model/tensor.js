@@ -11,6 +11,8 @@ export class Tensor {
   constructor(shape, values) {
     this.shape = shape;
     this.values = values ?? new Float32Array(shape.reduce((a, b) => a * b, 1));
+    /** @type {Uint16Array | null} */
+    this.half = null; // the same values as 16-bit numbers, for a weight that is stored so
     /** @type {Float32Array | null} */
     this.grad = null; // gradient of the loss
     /** @type {import("./tape.js").Tape | null} */
@@ -36,6 +38,7 @@ export class Tensor {
     const [, ...rest] = this.shape;
     const width = rest.reduce((a, b) => a * b, 1);
     const part = new Tensor([rows, ...rest], this.values.subarray(from * width, (from + rows) * width));
+    part.half = this.half && this.half.subarray(from * width, (from + rows) * width);
     part.grad = this.grad && this.grad.subarray(from * width, (from + rows) * width);
     return part;
   }
@@ -58,7 +61,10 @@ export function linear(x, weight, bias = null) {
   if (!kernels || !(x.tape || kernels.canStage(rows * (n + m)))) return plainLinear(x, weight, bias, y);
   const { run } = kernels;
   const [w, b] = [address(weight.values), bias ? address(bias.values) : 0];
-  kernels.apply(x.values, y.values, (from, to) => run.multiply(from, n, 1, w, 1, n, to, m, b, 0, rows, m, n));
+  kernels.apply(x.values, y.values, (from, to) => {
+    if (weight.half && rows < 4) run.multiplyHalf(from, n, address(weight.half), to, m, b, rows, m, n);
+    else run.multiply(from, n, 1, w, 1, n, to, m, b, 0, rows, m, n);
+  });
   x.tape?.record(() => {
     const [gy, gx, gw] = [y.grad, x.grad, weight.grad].map(address);
     run.multiply(gy, m, 1, w, n, 1, gx, n, gx, n, rows, n, m); // gx += gy W
@@ -168,7 +174,11 @@ export function withoutColumns(x, from, to) {
 // `fn` of every number. On a tape only max(0, x), as in the paper.
 /** @param {Tensor} x @param {(x: number) => number} fn */
 export function activate(x, fn) {
-  if (!x.tape) return new Tensor(x.shape, x.values.map(fn));
+  if (!x.tape) {
+    const plain = x.clone();
+    for (let i = 0; i < plain.values.length; i++) plain.values[i] = fn(plain.values[i]);
+    return plain;
+  }
   const { run } = x.tape.kernels;
   const y = x.result(x.shape);
   const count = y.values.length;
@@ -202,14 +212,15 @@ export function layerNorm(x, gain, bias, epsilon = 1e-5) {
     });
     return y;
   }
-  for (let i = 0; i < rows; i++) {
-    const [from, to] = [x.row(i), y.row(i)];
+  for (let start = 0; start < rows * width; start += width) {
     let [sum, squares] = [0, 0];
-    for (let j = 0; j < width; j++) sum += from[j];
+    for (let j = 0; j < width; j++) sum += x.values[start + j];
     const mean = sum / width;
-    for (let j = 0; j < width; j++) squares += (from[j] - mean) ** 2;
+    for (let j = 0; j < width; j++) squares += (x.values[start + j] - mean) ** 2;
     const factor = 1 / Math.sqrt(squares / width + epsilon);
-    for (let j = 0; j < width; j++) to[j] = (from[j] - mean) * factor * gain.values[j] + bias.values[j];
+    for (let j = 0; j < width; j++) {
+      y.values[start + j] = (x.values[start + j] - mean) * factor * gain.values[j] + bias.values[j];
+    }
   }
   return y;
 }
@@ -241,7 +252,9 @@ export function logSoftmax(row) {
   let sum = 0;
   for (let i = 0; i < row.length; i++) sum += Math.exp(row[i] - max);
   const log = max + Math.log(sum);
-  return row.map((value) => value - log);
+  const logs = new Float32Array(row.length);
+  for (let i = 0; i < row.length; i++) logs[i] = row[i] - log;
+  return logs;
 }
 
 /** @param {Float32Array} row */

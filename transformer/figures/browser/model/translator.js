@@ -30,10 +30,10 @@ export class Translator {
   /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array} vocabulary vocabulary.model @param {boolean} fast use SIMD if the browser supports it */
   constructor(config, weights, vocabulary, fast = true) {
     this.vocabulary = new Vocabulary(vocabulary);
-    const kernels = fast ? kernelsIfSupported(2.1 * weights.length) : null; // each number is twice as long in float32
+    const kernels = fast ? kernelsIfSupported(3.1 * weights.length) : null; // float16 and float32
     this.model = new Transformer(
       config,
-      readSafetensors(weights, kernels ? (count) => kernels.allocate(count) : undefined),
+      readSafetensors(weights, kernels && ((count, Type) => kernels.allocate(count, Type))),
     );
     if (this.vocabulary.pieces.length !== this.model.config.vocab_size) {
       throw new Error(
