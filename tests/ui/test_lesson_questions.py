@@ -13,8 +13,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.positions import ORDER_PAIR
+from transformer.figures.glance import glance_data
+from transformer.figures.steps import word_steps
+from transformer.measures.head_codes import write_heads
 from transformer.measures.words import words
 from transformer.ui.base.address import View
 from transformer.ui.base.registry import HOME, PAGES
@@ -256,21 +262,79 @@ def test_the_missing_number_completes_the_row_to_one(models: dict[str, Model]) -
         assert sum(values) + value == pytest.approx(100, abs=0.05 * (len(values) + 1) + 1e-9)
 
 
-def test_the_answer_is_the_softmax_of_the_shown_scores(models: dict[str, Model]) -> None:
+WORDS = [
+    "the",
+    "a",
+    "her",
+    "umbrella",
+    "sea",
+    "student",
+    "never",
+    "has",
+    "red",
+    "small",
+    "mother",
+    "said",
+    "rains",
+    "took",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=3, max_size=8))
+@settings(max_examples=15, deadline=None)
+def test_sentences_agree_with_the_numbers_beside_them(words_drawn: list[str]) -> None:
+    """Of random sentences: what an answer says follows from the numbers that the lesson shows."""
+    case = LessonCase(load("en-fr", FOLDERS["en-fr"]), f"{' '.join(words_drawn).capitalize()}.")
+    with suppress(LessonUnavailable):
+        check_scores(BY_NAME["meeting"].build(case))
+    with suppress(LessonUnavailable):
+        check_steps(case, BY_NAME["steps"].build(case))
+
+
+def check_scores(question: Question) -> None:
+    text = question.exhibit.replace("−", "-")
+    scores = [float(number) for number in re.findall(r"` (-?\d+\.\d\d)", text)]
+    shares = sorted(math.exp(number) for number in scores)
+    right = float(question.options[question.correct].label.rstrip("%"))
+    assert right == pytest.approx(100 * shares[-1] / sum(shares), abs=1.5)
+    gap, factor = re.findall(r"lower by (\S+), so .* ≈ (\S+) times smaller", question.answer)[0]
+    first, second = sorted(scores)[:-3:-1]
+    assert float(gap) == pytest.approx(first - second)
+    assert float(factor.replace(",", "")) == pytest.approx(math.exp(float(gap)), rel=0.05)
+
+
+def check_steps(case: LessonCase, question: Question) -> None:
+    tokens = case.trace.predicted_tokens
+    assert question.answer.startswith(f"{len(tokens)} times")
+    rows = re.findall(r"into (\d+) rows", question.answer)
+    table = word_steps(glance_data(case.trace), case.trace.translation.steps, words(tokens))
+    assert [len(table["steps"])] == [*map(int, rows)] or len(table["steps"]) == len(tokens)
+
+
+def test_answers_follow_from_the_numbers_shown(models: dict[str, Model]) -> None:
     for _, question in questions_of("meeting", models):
-        scores = [float(number) for number in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
-        shares = [math.exp(number) for number in scores]
-        right = float(question.options[question.correct].label.rstrip("%"))
-        # Scores are rounded by up to 0.05, which changes the best one's odds by a factor of e^0.1.
-        odds = max(shares) / (sum(shares) - max(shares))
-        low, high = (100 * o / (1 + o) for o in (odds / math.exp(0.1), odds * math.exp(0.1)))
-        assert low - 0.5 <= right <= high + 0.5
-
-
-def test_a_translation_takes_one_step_more_than_tokens(models: dict[str, Model]) -> None:
+        check_scores(question)
     for case, question in questions_of("steps", models):
-        count = len(case.model.translator.translate(case.text).steps)
-        assert question.options[question.correct].label.startswith(f"{count} times")
+        check_steps(case, question)
+
+
+def test_a_nearly_right_head_is_almost_right(models: dict[str, Model]) -> None:
+    case, question = next(questions_of("back", models))
+    assert question.check is not None
+    for layer in range(case.model.n_layers):
+        for head in range(case.model.n_heads):
+            view = SimpleNamespace(kind="encoder", layer=layer, head=head)
+            right, message = question.check(case.model, view)
+            share = int(re.findall(r"(\d+)%", message)[0])
+            assert right == (share >= 50)
+            assert message.startswith("Almost.") == (35 <= share < 50) or share in (35, 50)
+
+
+def test_the_ablation_lesson_finds_what_the_page_finds(models: dict[str, Model]) -> None:
+    for case, question in questions_of("off", models):
+        fewest = fewest_heads(case.model.translator, case.text)
+        assert question.answer_fields["off"] == write_heads(fewest.heads)
+        assert question.answer.startswith("One head is enough") == (len(fewest.heads) == 1)
 
 
 def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]) -> None:

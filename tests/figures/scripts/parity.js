@@ -47,9 +47,11 @@ const commands = {
     const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
     const { texts, aligner, checks, checked: checkedTexts } = readJson(`${folder}/cases.json`);
     const headsOf = (off) =>
-      off.split(",").filter(Boolean).flatMap((code) =>
-        Array.from({ length: 8 }, (_, head) => ({ kind: "cross", layer: Number(code[1]), head }))
-      );
+      off.split(",").filter(Boolean).flatMap((code) => {
+        const [layer, head] = code.slice(1).split(".").map(Number);
+        const heads = head === undefined ? [0, 1, 2, 3, 4, 5, 6, 7] : [head];
+        return heads.map((head) => ({ kind: "cross", layer, head }));
+      });
     const translate = (text, off = "") =>
       finish(translator.trace(text, { hooks: off ? switchedOff(headsOf(off)) : null })).text;
     const results = [];

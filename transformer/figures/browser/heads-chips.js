@@ -139,43 +139,69 @@ const weightNode = (style, weight, top, name, ...rest) =>
     ...(name ? [` ${name}`] : []),
   );
 
+// The mean weight that these queries give every key. Like the weights of one query, it sums to 1.
+/** @param {Matrix} m @param {number[]} queries */
+export const weightsToKeys = (m, queries) =>
+  Float64Array.from(
+    { length: m.nColumns },
+    (_, column) => queries.reduce((sum, row) => sum + m.values[row * m.nColumns + column], 0) / queries.length,
+  );
+
+// The weight that every query gives these keys together.
+/** @param {Matrix} m @param {number[]} keys */
+export const weightsFromQueries = (m, keys) =>
+  Float64Array.from(
+    { length: m.nRows },
+    (_, row) => keys.reduce((sum, column) => sum + m.values[row * m.nColumns + column], 0),
+  );
+
+const MAX_SEPARATE_QUERIES = 3; // of more pinned queries, the text has the mean
+
 // The text about the focused tokens: their strongest lines.
 /** @param {Matrix[]} matrices @param {any} shownHeads @param {any} styles @param {any} tokens */
-export function describeFocus(matrices, shownHeads, styles, { queries, keys, toKeys, fromQueries }) {
-  const paragraphs = [];
-  const limit = toKeys && fromQueries ? 2 : 3;
-  for (
-    const [indices, sums, otherEntries, verb, jointVerb] of [
-      [queries, toKeys, matrices[0].columns, "attends most to", "together attend most to"],
-      [keys, fromQueries, matrices[0].rows, "gets most attention from", "together get most attention from"],
-    ]
-  ) {
-    if (!sums) continue;
-    const focusedEntries = indices.map((index) => (sums === toKeys ? matrices[0].rows : matrices[0].columns)[index]);
-    const amounts = sums.flatMap((tokenSums, head) =>
-      Array.from(tokenSums, (weight, index) => ({ weight, head, index }))
+export function describeFocus(matrices, shownHeads, styles, { queries, keys }) {
+  const [{ rows, columns }] = matrices;
+  const queryGroups = queries.length > MAX_SEPARATE_QUERIES ? [queries] : queries.map((query) => [query]);
+  const groups = [
+    ...queryGroups.map((group) => ({
+      from: group.map((row) => rows[row]),
+      to: columns,
+      weights: matrices.map((m) => weightsToKeys(m, group)),
+      verb: group.length > 1 ? `attend most to (mean of ${group.length})` : "attends most to",
+    })),
+    ...(keys.length
+      ? [{
+        from: keys.map((column) => columns[column]),
+        to: rows,
+        weights: matrices.map((m) => weightsFromQueries(m, keys)),
+        verb: keys.length > 1 ? `get most attention from (sum of ${keys.length})` : "gets most attention from",
+      }]
+      : []),
+  ];
+  const limit = Math.max(3 - (groups.length - 1), 1);
+  return groups.map(({ from, to, weights, verb }) => {
+    const amounts = weights.flatMap((headWeights, head) =>
+      Array.from(headWeights, (weight, index) => ({ weight, head, index }))
     );
     amounts.sort((a, b) => b.weight - a.weight);
-    const strongest = amounts.slice(0, limit).filter(({ weight }) => weight > 0);
-    paragraphs.push(el(
+    return el(
       "p",
       {},
-      el("strong", {}, ...tokenListNodes(focusedEntries)),
-      ` ${indices.length > 1 ? `(sum of ${indices.length}) ${jointVerb}` : verb} `,
-      ...strongest.map(({ weight, head, index }) =>
+      el("strong", {}, ...tokenListNodes(from)),
+      ` ${verb} `,
+      ...amounts.slice(0, limit).filter(({ weight }) => weight > 0).map(({ weight, head, index }) =>
         weightNode(
           shownHeads.length > 1 && styles[head],
           weight,
           matrices[head].top,
           "",
           " ",
-          ...tokenNodes(otherEntries[index]),
+          ...tokenNodes(to[index]),
           shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "",
         )
       ),
-    ));
-  }
-  return paragraphs;
+    );
+  });
 }
 
 // The text about the pinned tokens and one token of the other side: the weight in every head.
@@ -198,7 +224,7 @@ export function describePair(matrices, shownHeads, styles, focus, { side, index 
     el("strong", {}, ...tokenListNodes(from)),
     from.length > 1 ? " attend to " : " attends to ",
     el("strong", {}, ...tokenListNodes(to)),
-    pins.length > 1 ? `, sum of ${pins.length}: ` : ": ",
+    pins.length > 1 ? `, ${side === "k" ? "mean" : "sum"} of ${pins.length}: ` : ": ",
     ...weights,
   )];
 }

@@ -155,21 +155,17 @@ export function drawFocus(pen, matrices, layout, styles, focus, theme) {
   pen.textBaseline = "middle";
   drawLines(pen, matrices[0], layout, styles, linesOf(matrices, focus), lineEnds(layout, focus), { factor: 1.25 });
   for (
-    const [sums, side, tokenCount] of [[focus.toKeys, "k", focus.queries.length], [
-      focus.fromQueries,
-      "q",
-      focus.keys.length,
-    ]]
+    const [headWeights, side] of [[focus.toKeys, "k"], [focus.fromQueries, "q"]]
   ) {
-    if (!sums) continue;
-    sums[0].forEach((_, index) => {
+    if (!headWeights) continue;
+    headWeights[0].forEach((_, index) => {
       const isMasked = side === "k"
         ? focus.queries.every((row) => matrices[0].masked(row, index))
         : focus.keys.every((column) => matrices[0].masked(index, column));
       if (isMasked) return; // masked, which is not a weight of zero
-      const weights = sums.map((headSums) => headSums[index]);
-      if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], tokenCount, styles[0], theme);
-      else drawBlocks(pen, layout, side, index, weights, tokenCount, styles);
+      const weights = headWeights.map((values) => values[index]);
+      if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], styles[0], theme);
+      else drawBlocks(pen, layout, side, index, weights, styles);
     });
   }
   pen.globalAlpha = 1;
@@ -191,12 +187,12 @@ function linesOf(matrices, { queries, keys }) {
 }
 
 // One head: a bar that grows towards the token, with the number.
-/** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {number} tokenCount @param {any} style @param {Theme} theme */
-function drawAmount(pen, layout, side, index, weight, tokenCount, { colour }, theme) {
+/** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {any} style @param {Theme} theme */
+function drawAmount(pen, layout, side, index, weight, { colour }, theme) {
   const [y, height] = [middleOf(layout, index), Math.min(layout.step - 4, 13)];
   const numberWidth = 10 + layout.size * 2.1;
   const maxLength = Math.max(layout.amountWidth - numberWidth, 6);
-  const length = (maxLength * Math.min(weight, tokenCount)) / tokenCount;
+  const length = maxLength * Math.min(weight, 1);
   pen.fillStyle = colour;
   pen.globalAlpha = 0.9;
   if (length >= 0.5) {
@@ -219,7 +215,7 @@ function drawAmount(pen, layout, side, index, weight, tokenCount, { colour }, th
 // Several heads: a block for each, in the order of the list, with an opacity by weight. Blocks of dashed heads
 // are cut into slices.
 /** @param {Pen} pen */
-function drawBlocks(pen, layout, side, index, weights, tokenCount, styles) {
+function drawBlocks(pen, layout, side, index, weights, styles) {
   const [y, height] = [middleOf(layout, index), Math.min(layout.step - 3, 16)];
   const cell = layout.amountWidth / weights.length;
   const start = side === "k" ? layout.right - layout.amountWidth - 4 : layout.left + 4;
@@ -227,7 +223,7 @@ function drawBlocks(pen, layout, side, index, weights, tokenCount, styles) {
   weights.forEach((weight, i) => {
     const slices = styles[i].reuse + 1;
     const slice = height / slices;
-    pen.globalAlpha = Math.max(Math.sqrt(Math.min(weight / tokenCount, 1)), 0.05);
+    pen.globalAlpha = Math.max(Math.sqrt(Math.min(weight, 1)), 0.05);
     pen.fillStyle = styles[i].colour;
     for (let s = 0; s < slices; s++) {
       pen.fillRect(start + i * cell, y - height / 2 + s * slice, cell - gap, slice - (slices > 1 ? 1 : 0));

@@ -11,6 +11,8 @@ import {
   headsOfLayer,
   makeHeadChips,
   tableOfHeads,
+  weightsFromQueries,
+  weightsToKeys,
 } from "./heads-chips.js";
 import {
   drawFocus,
@@ -161,7 +163,7 @@ function headsView(ctx) {
   // Whether the hovered token is a key and a query is pinned, or the reverse: then the weight between the two is shown.
   const isBetweenPins = (pins) => hovered && (hovered.side === "k" ? pins.queries : pins.keys).length > 0;
 
-  // The tokens whose lines are highlighted, with sums over them; null if there are none. A token under the
+  // The tokens whose lines are highlighted, with their weights; null if there are none. A token under the
   // pointer highlights its own lines, unless it is pinned or compared with pins of the other side.
   function focusedTokens() {
     const pins = pinnedEntries();
@@ -170,20 +172,11 @@ function headsView(ctx) {
     if (!hoveredOnly && !pins.any) return null;
     const queries = hoveredOnly ? (hovered.side === "q" ? [hovered.index] : []) : pins.queries;
     const keys = hoveredOnly ? (hovered.side === "k" ? [hovered.index] : []) : pins.keys;
-    const sum = (
-      list,
-      count,
-      cell,
-    ) => (list.length
-      ? matrices.map((m) =>
-        Float64Array.from({ length: count }, (_, i) => list.reduce((total, j) => total + m.values[cell(m, i, j)], 0))
-      )
-      : null);
     return {
       queries,
       keys,
-      toKeys: sum(queries, matrices[0].nColumns, (m, column, row) => row * m.nColumns + column),
-      fromQueries: sum(keys, matrices[0].nRows, (m, row, column) => row * m.nColumns + column),
+      toKeys: queries.length ? matrices.map((m) => weightsToKeys(m, queries)) : null,
+      fromQueries: keys.length ? matrices.map((m) => weightsFromQueries(m, keys)) : null,
     };
   }
 
@@ -193,7 +186,7 @@ function headsView(ctx) {
         "p",
         { class: "hu-hint" },
         ctx.state.exact
-          ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
+          ? "Hover over a token to follow its lines; click to pin it. Of several pinned queries the mean is shown, of several keys the sum."
           : "Hover over a word to follow its lines; click to pin it in all heads.",
       )];
     }
@@ -326,7 +319,7 @@ function headsView(ctx) {
     keys: [
       ["↑ and ↓", "move through the tokens"],
       ["← and →", "switch to the queries or the keys"],
-      ["Enter or Space", "pin a token; with Shift, pin another and sum them"],
+      ["Enter or Space", "pin a token; with Shift, pin another"],
       ["Esc", "unpin them"],
     ],
     figure,

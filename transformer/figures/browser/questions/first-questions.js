@@ -18,6 +18,7 @@ import {
   rowsOf,
 } from "./case.js";
 import { siteOf } from "../model/hooks.js";
+import { wordNumbers } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 
@@ -170,6 +171,10 @@ export function steps(lesson) {
   const count = tokens.length - 1;
   if (count < 2) throw new LessonUnavailable("its translation is shorter than two tokens");
   const written = lesson.tokens(tokens.slice(0, -1));
+  const wordCount = wordNumbers(tokens)[count] + 1; // with the end token
+  const joined = wordCount <= count
+    ? ` A table in whole words joins these steps into ${wordCount} rows; *Show tokens* shows all ${count + 1}.`
+    : "";
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${written}`,
     options: [
@@ -187,7 +192,7 @@ export function steps(lesson) {
       }, the token that ends a sentence. The model chooses it like any ` +
       `other token, when it is the most probable one: here with ${
         roundedPercent(lesson.trace.steps[count].chosen.probability)
-      }.`,
+      }.${joined}`,
   });
 }
 
@@ -207,9 +212,9 @@ export function meeting(lesson) {
     throw new LessonUnavailable("its weights are not the softmax of its scores");
   }
   const [best, second] = argsortDescending(scores);
-  const gap = scores[best] - scores[second];
-  const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1).replace("-", "−")}`)
-    .join(" · ");
+  const shown = scores.map((score) => score.toFixed(2));
+  const gap = Number(shown[best]) - Number(shown[second]);
+  const listed = shown.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.replace("-", "−")}`).join(" · ");
   const share = roundedPercent(weights[best]);
   return question({
     exhibit: `Scores of one head, writing ${bold(words.target[targetWord])}: ${listed}`,
@@ -229,13 +234,16 @@ export function meeting(lesson) {
       `${
         lesson.token(trace.srcTokens, best)
       } gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
-      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(1)}, so its weight is e^${
-        gap.toFixed(1)
-      } ≈ ${Math.exp(gap).toFixed(0)} ` +
+      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(2)}, so its weight is e^${
+        gap.toFixed(2)
+      } ≈ ${factorText(Math.exp(gap))} ` +
       "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
     answerFields: { view: "query-key", kind: "cross", layer, head, row, column: best },
   });
 }
+
+// A factor with at least two significant digits.
+const factorText = (value) => value < 9.95 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
 
 // Layer, head and target word whose largest weight is on a word and closest to 75%.
 /** @param {LessonCase} lesson */

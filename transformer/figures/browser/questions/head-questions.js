@@ -18,12 +18,15 @@ import {
   rowsOf,
 } from "./case.js";
 import { alignment, withBold } from "./first-questions.js";
+import { layerName } from "../naming.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 /** @typedef {{ correct: boolean, text: string }} Check whether the selection is correct, and an explanation */
 
 const STACKS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
+const MAX_SINGLE_HEADS = 12; // heads that are switched off one by one before whole layers
+const ALMOST = 0.35; // minimum share of a head that nearly attends to the previous word
 const MIN_SINK_SHARE = 0.4; // minimum mean weight of a sink token in the head that the lesson shows
 const MIN_SINK_RATIO = 3; // minimum ratio of this weight to that of uniform attention
 
@@ -67,8 +70,9 @@ export function checkPreviousWord(lesson, { kind, layer, head }) {
   const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${
     roundedPercent(share)
   } of its attention on average`;
-  return share >= CLEAR
-    ? { correct: true, text: `${text}.` }
+  if (share >= CLEAR) return { correct: true, text: `${text}.` };
+  return share >= ALMOST
+    ? { correct: false, text: `Almost. ${text}. The clearest heads give it more than half.` }
     : { correct: false, text: `${text}; look for more than half.` };
 }
 
@@ -235,23 +239,35 @@ function reorderingQuestion(lesson, weights, layer, head, targetWord) {
 
 // Switch off heads until the translation changes.
 /** @param {LessonCase} lesson */
-export async function ablation({ text, trace, translate }) {
+export async function ablation(lesson) {
+  const { text, trace, translate, words } = lesson;
   const { n_layers, n_heads } = trace.config;
-  // Whole layers of cross-attention: they change a translation soonest, with few translations.
-  let [removedLayer, translation] = ["", ""];
-  for (let layer = n_layers - 1; layer >= 0 && !removedLayer; layer--) {
-    translation = await translate(text, `c${layer}`);
-    if (translation !== trace.text) removedLayer = `c${layer}`;
+  // Single heads of cross-attention, those first that align words most clearly, then its layers from the last.
+  const singles = argsortDescending(alignment(words.cross.flat()).shares).slice(0, MAX_SINGLE_HEADS);
+  const candidates = [
+    ...singles.map((number) => `c${Math.floor(number / n_heads)}.${number % n_heads}`),
+    ...layersOf(trace).map((layer) => `c${n_layers - 1 - layer}`),
+  ];
+  let [off, translation] = ["", ""];
+  for (const codes of candidates) {
+    translation = await translate(text, codes);
+    if (translation !== trace.text) {
+      off = codes;
+      break;
+    }
   }
-  if (!removedLayer) throw new LessonUnavailable("its translation stays the same if any single layer is switched off");
+  if (!off) throw new LessonUnavailable("its translation stays the same without any one layer of cross-attention");
+  const [layer, head] = off.slice(1).split(".").map(Number);
+  const enough = head === undefined
+    ? `No single head that was tried is enough; without all heads of ${layerName(layer)} of cross-attention`
+    : `One head is enough: without ${lesson.headName(layer, head)} of cross-attention`;
   const result = translation ? bold(translation.replace(/\.+$/, "")) : "empty";
   return question({
     exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,
-    answer:
-      `One whole layer is enough: without its ${n_heads} cross-attention heads the translation is ${result}. A head with a clear pattern is not ` +
+    answer: `${enough} the translation is ${result}. A head with a clear pattern is not ` +
       "always a head that is needed: other heads may do the same work. To find out whether a head matters, remove it and compare the outputs.",
     startFields: { off: "" },
-    answerFields: { off: removedLayer },
+    answerFields: { off },
   });
 }
 

@@ -7,9 +7,10 @@ import re
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.importance.by_gradient import Importance, gradient_importances
+from transformer.analysis.importance.by_gradient import gradient_importances
+from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions.comparison import Comparison
-from transformer.analysis.interventions.switching import Head, switched_off
+from transformer.analysis.interventions.switching import Head
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference import Trace
@@ -24,8 +25,6 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, display_names, frame
 
-MAX_SINGLE_HEADS = 6
-"""Number of heads to try one by one before whole layers."""
 MAX_TOKENS = 128
 """Maximum length of source and target; longer tables are slow and hard to read."""
 _PRUNED_KEY = "pruned-heads"
@@ -135,12 +134,8 @@ def _controls(model: Model) -> None:
 @cached("Measuring the importance of the heads …")
 def _least_important_first(digest: str, text: str, _model: Model) -> list[Head]:
     """Return all heads by their importance for this text, the least important first."""
-    return _importance(_model, text).normalised().order()
-
-
-def _importance(model: Model, text: str) -> Importance:
     corpus = Corpus.from_lines([text], "one sentence")
-    return gradient_importances(model.translator, corpus)["sentence"]
+    return gradient_importances(_model.translator, corpus)["sentence"].normalised().order()
 
 
 def _number_pruned(model: Model, off: str, order: list[Head]) -> int:
@@ -167,25 +162,7 @@ def _switch_off_fewest(model: Model) -> None:
 @cached("Searching for important heads …")
 def _fewest_heads(model: Model, text: str) -> str:
     """Return heads in the form of the address field `off`, for a text that can be translated."""
-    translator, config = model.translator, model.translator.model.config
-    by_importance = reversed(_importance(model, text).order())
-    heads = [head for head in by_importance if head[0] == "cross"][:MAX_SINGLE_HEADS]
-    layers = range(config.n_layers)
-    candidates: list[list[Head]] = [[head] for head in heads]
-    for kind in ("cross", "decoder", "encoder"):
-        candidates += [
-            [(kind, n, head) for head in range(config.n_heads)] for n in reversed(layers)
-        ]
-    candidates.append([("cross", n, head) for n in layers for head in range(config.n_heads)])
-    original = translator.translate(text, candidates=1)
-    for heads_off in candidates:
-        hooks = switched_off(config, heads_off)
-        altered = translator.translate(
-            text, hooks=hooks, candidates=1, max_len=len(original.ids) + 12
-        )
-        if altered.text != original.text:
-            break
-    return write_heads(heads_off)
+    return write_heads(fewest_heads(model.translator, text).heads)
 
 
 def matches_form(text: object, form: str) -> bool:

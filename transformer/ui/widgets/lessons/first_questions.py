@@ -11,6 +11,7 @@ import torch
 from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
+from transformer.measures.words import words as word_numbers
 from transformer.ui.widgets.lessons.lesson import (
     LessonCase,
     LessonUnavailable,
@@ -159,6 +160,11 @@ def decoder_steps(case: LessonCase) -> Question:
         raise LessonUnavailable("its translation is shorter than two tokens")
     count = len(written)
     tokens = [step.chosen.token for step in (*written, last)]
+    n_words = word_numbers(tokens)[-1] + 1  # with the end token
+    joined = (
+        f" A table in whole words joins these steps into {n_words} rows; *Show tokens* shows all "
+        f"{count + 1}."
+    )
     return Question(
         exhibit=f"{escaped(case.text)}  →  {case.tokens(tokens[:-1])}",
         options=(
@@ -174,6 +180,7 @@ def decoder_steps(case: LessonCase) -> Question:
             f"{count + 1} times: {case.tokens(tokens[:-1])} and then {case.token(tokens, count)}, "
             "the token that ends a sentence. The model chooses it like any other token, when it is "
             f"the most probable one: here with {rounded_percent(last.probability)}."
+            f"{joined if n_words <= count and not case.exact else ''}"
         ),
     )
 
@@ -189,10 +196,11 @@ def highest_score(case: LessonCase) -> Question:
     if np.abs(weights - trace[f"{prefix}weights"][head, row]).max() > 1e-4:
         raise LessonUnavailable("its weights are not the softmax of its scores")
     best, second = (int(n) for n in np.argsort(-scores)[:2])
-    gap = float(scores[best] - scores[second])
+    shown = [round(float(score), 2) for score in scores]
+    gap = shown[best] - shown[second]
     listed = " · ".join(
-        f"{case.token(trace.src_tokens, n)} {score:.1f}".replace(" -", " −")
-        for n, score in enumerate(scores)
+        f"{case.token(trace.src_tokens, n)} {score:.2f}".replace(" -", " −")
+        for n, score in enumerate(shown)
     )
     share = rounded_percent(float(weights[best]))
     return Question(
@@ -212,9 +220,9 @@ def highest_score(case: LessonCase) -> Question:
         answer=(
             f"{case.token(trace.src_tokens, best)} gets {share}. The softmax raises e to the power "
             "of each score and divides by the sum. The score of "
-            f"{case.token(trace.src_tokens, second)} is lower by {gap:.1f}, so its weight is "
-            f"e^{gap:.1f} ≈ {math.exp(gap):.0f} times smaller. The page shows every step: query "
-            "times key, division by √d_k, softmax."
+            f"{case.token(trace.src_tokens, second)} is lower by {gap:.2f}, so its weight is "
+            f"e^{gap:.2f} ≈ {_factor(math.exp(gap))} times smaller. The page shows every step: "
+            "query times key, division by √d_k, softmax."
         ),
         answer_fields={
             "view": "query-key", "kind": "cross", "layer": layer, "head": head, "row": row,
@@ -226,6 +234,11 @@ def highest_score(case: LessonCase) -> Question:
             position,
         ),
     )  # fmt: skip
+
+
+def _factor(value: float) -> str:
+    """Format a factor with at least two significant digits."""
+    return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
 def _weight_near_three_quarters(trace: Trace, words: TraceWords) -> tuple[int, int, int]:

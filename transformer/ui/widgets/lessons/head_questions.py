@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment, word_before
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
-from transformer.measures.head_codes import parse_heads
+from transformer.measures.head_codes import parse_heads, write_heads
+from transformer.measures.naming import layer_name
 from transformer.measures.words import merge, plain_words
 from transformer.ui.services.models import Model
 from transformer.ui.widgets.lessons.lesson import (
@@ -25,6 +27,8 @@ from transformer.ui.widgets.lessons.lesson import (
 )
 
 STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+ALMOST = 0.35
+"""Minimum share of a head that nearly attends to the previous word."""
 MIN_SINK_SHARE = 0.4
 """Minimum mean weight of the head on its sink token."""
 MIN_SINK_RATIO = 3.0
@@ -57,6 +61,8 @@ def previous_word(case: LessonCase) -> Question:
         )
         if share >= MIN_SHARE:
             return True, f"{explanation}."
+        if share >= ALMOST:
+            return False, f"Almost. {explanation}. The clearest heads give it more than half."
         return False, f"{explanation}; look for more than half."
 
     tokens = case.trace.src_tokens if kind == "encoder" else case.trace.tgt_tokens
@@ -256,15 +262,11 @@ def _reordered(case: LessonCase, layer: int, head: int, position: int) -> Questi
 def ablation(case: LessonCase) -> Question:
     """Ask for heads whose ablation changes the translation."""
     config, original = case.model.translator.model.config, case.trace.text
-    # Whole layers of cross-attention: they change a translation soonest, with few translations.
-    layers = [f"c{n}" for n in reversed(range(config.n_layers))]
-    changed = ((layer, _translation_without(case.model, case.text, layer)) for layer in layers)
-    off, altered = next(((layer, text) for layer, text in changed if text != original), ("", ""))
-    if not off:
-        raise LessonUnavailable(
-            "its translation stays the same if any single layer is switched off"
-        )
-    source = case.text
+    fewest = fewest_heads(case.model.translator, case.text)
+    if not fewest.changed:
+        raise LessonUnavailable("its translation stays the same without any one layer")
+    source, (kind, layer, head) = case.text, fewest.heads[0]
+    off = write_heads(fewest.heads)
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
         heads, _ = parse_heads(view.off, model.n_layers, model.n_heads)
@@ -276,15 +278,23 @@ def ablation(case: LessonCase) -> Question:
             return False, f"{start} is still the same. Switch off more heads."
         return True, f"{start} is: {escaped(translation) or '(empty)'}"
 
+    altered = fewest.translation
     result = bold(altered.rstrip(".")) if altered else "empty"
     total = 3 * config.n_layers * config.n_heads
+    if len(fewest.heads) == 1:
+        enough = f"One head is enough: without {case.head_name(layer, head)} of {STACKS[kind]}"
+    else:
+        whole_layer = len(fewest.heads) == config.n_heads
+        heads = (
+            f"{layer_name(layer, case.exact)} of {STACKS[kind]}" if whole_layer else STACKS[kind]
+        )
+        enough = f"No single head that was tried is enough; without all heads of {heads}"
     return Question(
         exhibit=f"With all {total} heads: {escaped(original)}",
         answer=(
-            f"One whole layer is enough: without its {config.n_heads} cross-attention heads the "
-            f"translation is {result}. A head with a clear pattern "
-            "is not always a head that is needed: other heads may do the same work. To find out "
-            "whether a head matters, remove it and compare the outputs."
+            f"{enough} the translation is {result}. A head with a clear pattern is not always a "
+            "head that is needed: other heads may do the same work. To find out whether a head "
+            "matters, remove it and compare the outputs."
         ),
         start_fields={"off": ""},
         answer_fields={"off": off},
