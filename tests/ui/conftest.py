@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.types import ASGIApp, Message, Scope
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.live_app import app_server
-from transformer.ui.server.security import Asgi, Message, Scope
 
 TEACHER_TOKEN = "teacher-token-for-tests"
 
@@ -36,7 +36,7 @@ def address(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def exchange_messages(
-    app: Asgi,
+    app: ASGIApp,
     scope: Scope,
     message_type: str = "http.request",
     messages: list[Message] | None = None,

@@ -11,21 +11,19 @@ import hashlib
 import ipaddress
 import re
 import socket
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
 from streamlit import config
 
 from transformer.ui.base.visitor import COOKIE, new_id, sent_id
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refusal = tuple[int, str]
 
 HIDDEN_PATHS = ("/_stcore/metrics",)
@@ -41,7 +39,7 @@ COOKIE_SECONDS = 400 * 24 * 3600
 """Lifetime of the visitor's cookie; browsers allow no longer one."""
 
 
-def configured_gate(app: Asgi) -> Gate:
+def configured_gate(app: ASGIApp) -> Gate:
     """Return the gate configured by Streamlit's options, which are known once the server starts."""
     server_names = (st.get_option("server.address"), st.get_option("browser.serverAddress"))
     hosts = {*LOCAL_NAMES, *st.get_option("server.allowedHosts"), *filter(None, server_names)}
@@ -90,7 +88,7 @@ class Gate:
     """ASGI middleware that accepts requests for this server's names from its own pages."""
 
     def __init__(
-        self, app: Asgi, *, hosts: Collection[str], origins: Collection[str], policy: str
+        self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], policy: str
     ) -> None:
         """
         Args:
@@ -102,19 +100,19 @@ class Gate:
         self._app = app
         self._hosts = {host.strip().strip("[]").rstrip(".").lower() for host in hosts}
         self._origins = {origin.strip().rstrip("/").lower() for origin in origins}
-        self._headers = [
-            (b"content-security-policy", policy.encode()),
-            (b"x-frame-options", b"SAMEORIGIN"),
-            (b"x-content-type-options", b"nosniff"),
-            (b"referrer-policy", b"same-origin"),
-            (b"cross-origin-resource-policy", b"same-origin"),
-        ]
+        self._headers = {
+            "content-security-policy": policy,
+            "x-frame-options": "SAMEORIGIN",
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin",
+            "cross-origin-resource-policy": "same-origin",
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             if self._refusal(scope):
                 await receive()
-                await send({"type": "websocket.close", "code": 1008})
+                await WebSocketClose(1008)(scope, receive, send)
             elif scope["path"].endswith(STREAM_PATH):
                 await self._app(scope, *_without_text(receive, send))
             else:
@@ -125,38 +123,37 @@ class Gate:
             await self._app(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers, has_started = [*self._headers], False
-        refusal = self._refusal(scope)
+        has_started, refusal = False, self._refusal(scope)
         # Only requests for a page in a tab accept HTML.
-        accepts_html = scope["method"] == "GET" and "text/html" in _single_header(scope, b"accept")
-        is_page = not refusal and accepts_html
-        if is_page:
-            # No cache between here and the browser may store the visitor's cookie.
-            headers += [(b"cache-control", b"private, no-cache"), (b"set-cookie", _cookie(scope))]
+        accepts_html = scope["method"] == "GET" and "text/html" in _single_header(scope, "accept")
 
         async def send_with_headers(message: Message) -> None:
             nonlocal has_started
             if message["type"] == "http.response.start":
                 has_started = True
-                replaced = {name for name, _ in headers} - {b"set-cookie"}
-                app_headers = [
-                    pair for pair in message["headers"] if pair[0].lower() not in replaced
-                ]
-                message = {**message, "headers": app_headers + headers}
+                headers = MutableHeaders(scope=message)
+                headers.update(self._headers)
+                if accepts_html and not refusal:
+                    # No cache between here and the browser may store the visitor's cookie.
+                    headers["cache-control"] = "private, no-cache"
+                    headers.append("set-cookie", _cookie(scope))
             await send(message)
 
+        async def refuse(status: int, sentence: str) -> None:
+            await PlainTextResponse(f"{sentence}\n", status)(scope, receive, send_with_headers)
+
         if refusal:
-            return await _refuse(send_with_headers, *refusal)
+            return await refuse(*refusal)
         try:
             await self._app(scope, receive, send_with_headers)
         except Exception:
             if not has_started:
-                await _refuse(send_with_headers, 500, "Internal error; see the app's terminal.")
+                await refuse(500, "Internal error; see the app's terminal.")
             raise
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         """Return status and message for a request that is rejected; None if it is accepted."""
-        host = _single_header(scope, b"host")
+        host = _single_header(scope, "host")
         if not self._has_own_name(host, scope):
             return 421, _unknown_host(host)
         if not self._has_own_origin(scope, host):
@@ -184,9 +181,9 @@ class Gate:
     def _has_own_origin(self, scope: Scope, host: str) -> bool:
         """Return whether the Origin is this server's or an allowed one. Browsers send it where it
         matters; other clients may leave it out, and they have no cookie that a page could abuse."""
-        if not any(name == b"origin" for name, _ in scope["headers"]):
+        if "origin" not in Headers(scope=scope):
             return True
-        origin = _single_header(scope, b"origin").lower()
+        origin = _single_header(scope, "origin").lower()
         return origin in {f"http://{host.lower()}", f"https://{host.lower()}"} | self._origins
 
 
@@ -213,10 +210,10 @@ def _without_text(receive: Receive, send: Send) -> tuple[Receive, Send]:
     return receive_bytes, send_if_open
 
 
-def _single_header(scope: Scope, name: bytes) -> str:
+def _single_header(scope: Scope, name: str) -> str:
     """Return a header's value; "" if it is missing or repeated."""
-    values = [value for key, value in scope["headers"] if key == name]
-    return values[0].decode("latin-1") if len(values) == 1 else ""
+    values = Headers(scope=scope).getlist(name)
+    return values[0] if len(values) == 1 else ""
 
 
 def _hostname(host: str) -> str:
@@ -255,7 +252,7 @@ def _parse_address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Addres
     return getattr(address, "ipv4_mapped", None) or address
 
 
-def _cookie(scope: Scope) -> bytes:
+def _cookie(scope: Scope) -> str:
     """Return the Set-Cookie header with the visitor's id: the one that was sent, or a new one.
 
     `Lax` and not `Strict`: with `Strict`, a link in a mail or on a school's page would open the app
@@ -264,15 +261,7 @@ def _cookie(scope: Scope) -> bytes:
     visitor_id = sent_id(scope["headers"]) or new_id()
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     attributes = f"Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
-    return f"{COOKIE}={visitor_id}; {attributes}".encode()
-
-
-async def _refuse(send: Send, status: int, sentence: str) -> None:
-    body = (sentence + "\n").encode()
-    kind = (b"content-type", b"text/plain; charset=utf-8")
-    length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": status, "headers": [kind, length]})
-    await send({"type": "http.response.body", "body": body})
+    return f"{COOKIE}={visitor_id}; {attributes}"
 
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
