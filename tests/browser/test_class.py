@@ -155,10 +155,6 @@ def test_a_student_who_selects_a_head_stops_following(classroom: ClassPages) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=False,
-    reason="sometimes a student stops following when a lesson opens; not understood yet",
-)
 def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     classroom: ClassPages,
 ) -> None:

@@ -220,6 +220,44 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
+@pytest.mark.parametrize(
+    "key",
+    ["show-1", "close-1", "again-1", "reopen-1", "hide-1", "class-lead", "begin-race", "ask-form"],
+)
+def test_controls_of_a_teacher_who_has_left_do_nothing(visit: Visit, key: str) -> None:
+    """The teacher has left the class in another tab of the same browser."""
+    ask(curie := open_as_teacher(visit), "Why?", "A\nB")
+    classroom, bohr = only_class(), join_as_colleague(visit)
+    if key in ("again-1", "reopen-1"):
+        classroom.measured.close(1)
+    if key == "hide-1":
+        classroom.measured.show(1)
+    if key == "class-lead":
+        press(bohr, "class-lead-here")
+    rerun(bohr)
+    assert classroom.leave_as_teacher(bohr.session_state["visitor"])
+    classroom.begin_leading(curie.session_state["visitor"])
+    before = classroom.measured.current, classroom.measured.all(), classroom.is_leading
+    [button] = [button for button in bohr.button if key in str(button.proto.id)]
+    button.click().run()
+    assert (
+        classroom.measured.current, classroom.measured.all(), classroom.is_leading
+    ) == before  # fmt: skip
+    assert not classroom.race
+
+
+@pytest.mark.usefixtures("token")
+def test_showing_the_answers_says_that_it_ends_the_question(visit: Visit) -> None:
+    """ "Ask again" disappears once the answers of the first round are shown."""
+    teacher, warning = open_as_teacher(visit), "you cannot ask this question again"
+    ask(teacher, "Why?", "A\nB")
+    assert warning in main_text(teacher)
+    press(teacher, "class-question-show-1")
+    assert warning not in main_text(teacher)
+    assert "class-question-again-1" not in {button.key for button in teacher.button}
+
+
+@pytest.mark.usefixtures("token")
 def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     classroom = only_class()

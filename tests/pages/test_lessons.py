@@ -157,6 +157,16 @@ def test_the_course_leads_from_the_first_lesson_to_the_end(
     assert "**0 correct at the first attempt**" in main_text(app)
 
 
+def test_lessons_keep_the_visitors_display_settings(visit: Visit) -> None:
+    app = open_lesson(visit, "umbrella")
+    app.button("larger").click().run()
+    for name in ("umbrella", "row"):
+        guess(app, name, 0)
+        assert view(app).size == "large"
+        app.button("lesson-next").click().run()
+        assert (view(app).size, view(app).lesson) == ("large", following(name))
+
+
 def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = tmp_path / "checkpoints-of-three-pairs"
     for name in ("en-de", "en-fr", "fr-en"):

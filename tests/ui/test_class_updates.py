@@ -79,6 +79,29 @@ def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
             assert receive(teacher_socket) == {**update, "following": 1}
 
 
+def test_a_late_message_of_the_page_before_does_not_end_following(address: str) -> None:
+    """While a browser has not displayed the teacher's page yet, it sends messages of the page
+    before, whose callbacks the session no longer knows."""
+    teacher, code = open_class(address)
+    ann = join_class(address, code)
+    with (
+        Session(address, "glossary", "", teacher),
+        Session(address, "glossary", "", ann) as ann_page,
+        Session(address, "", "text=Hello.", teacher),
+        open_socket(address, PATH, ann) as ann_socket,
+    ):
+        ann_page.displayed = "glossary"
+        for _ in range(3):
+            ann_page.rerun()
+            assert "This is a small model" in ann_page.text
+        ann_page.page = ann_page.displayed = ""
+        ann_page.rerun()
+        assert receive(ann_socket)["state"] == "follows"
+        ann_page.page = "inside"  # a click on a link
+        ann_page.rerun()
+        assert receive(ann_socket)["state"] == "away"
+
+
 @pytest.mark.parametrize(
     "visitor", ["", "nobody", new_id()], ids=["no id", "invalid id", "in no class"]
 )

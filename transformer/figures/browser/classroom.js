@@ -8,6 +8,7 @@ import { isOpeningPage, TEACHER_VIEW_EVENT } from "./mount.js";
 
 const CLASS_OVER_CODE = 4001; // close code of class_updates.py: no more messages will come
 const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
+const LOST_RERUN_MS = 10_000; // ms after which a requested rerun counts as lost
 const RETRY_MS = [500, 5000]; // ms until reconnecting: initial and maximum delay
 
 export function classroomView(root, report) {
@@ -15,15 +16,7 @@ export function classroomView(root, report) {
   const dot = el("i", { "aria-hidden": "true" });
   const node = el("p", { class: "hu hu-class-status" }, dot, message);
   root.append(node);
-  let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay, requestedKey] = [
-    null,
-    null,
-    null,
-    0,
-    0,
-    RETRY_MS[0],
-    "",
-  ];
+  let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay] = [null, null, null, 0, 0, RETRY_MS[0]];
 
   function connect() {
     const url = splitAddress(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
@@ -44,11 +37,12 @@ export function classroomView(root, report) {
 
   function update() {
     message.textContent = fillNumbers(view.text, classMessage || {});
-    if (!classMessage) return;
+    // One request at a time, as a rerun draws all changes until then, perhaps on another page: a second request from
+    // this page would look like a return to it.
+    if (!classMessage || requestTimer) return;
     if (view.teaches) {
       // Another teacher has taken over, or has asked, closed or shown a question.
       if (classMessage.state === view.state && classMessage.questions === view.questions) return;
-      clearTimeout(requestTimer);
       requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS);
       return;
     }
@@ -61,18 +55,7 @@ export function classroomView(root, report) {
         return;
       }
     }
-    const nextKey = JSON.stringify([
-      classMessage.state,
-      classMessage.shown,
-      classMessage.leads,
-      classMessage.race,
-      classMessage.questions,
-      follows && classMessage.number,
-    ]);
-    if (nextKey === requestedKey) return;
-    requestedKey = nextKey;
     const stateChanged = classMessage.state !== view.state && view.state !== "alone";
-    clearTimeout(requestTimer);
     requestTimer = setTimeout(requestRerun, stateChanged ? RERUN_WAIT_MS : 0);
   }
 
@@ -81,17 +64,22 @@ export function classroomView(root, report) {
       requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS); // show() of the new page cancels this
       return;
     }
+    requestTimer = setTimeout(forgetRequest, LOST_RERUN_MS);
     drawTeacherView(null); // stops pending reports of the explorer
     report({});
   }
 
+  function forgetRequest() {
+    clearTimeout(requestTimer);
+    requestTimer = 0;
+    update();
+  }
+
   function show(data) {
     view = { ...data };
-    requestedKey = "";
-    clearTimeout(requestTimer);
     node.dataset.state = view.state;
     if (!socket) connect();
-    update();
+    forgetRequest();
   }
 
   function close() {

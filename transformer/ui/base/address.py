@@ -33,6 +33,9 @@ HEADS_FORM = (
     'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
 )
 """Regular expression and description of heads in an address."""
+PERSONAL_FIELDS = ("exact", "size", "screen")
+"""Fields that each visitor sets for themselves: lessons and the teacher of a class leave them as
+they are."""
 
 
 def field(default: int | float | str = "", label: str = "", **options: Any) -> Any:

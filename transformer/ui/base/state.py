@@ -16,7 +16,7 @@ from typing import Any, NoReturn, overload
 import streamlit as st
 
 from transformer.figures.glossary import tip
-from transformer.ui.base.address import View
+from transformer.ui.base.address import PERSONAL_FIELDS, View
 from transformer.ui.base.registry import (
     BY_PATH,
     HOME,
@@ -88,25 +88,16 @@ def replace_view(page: str, new_view: View) -> None:
 
 
 def open_view(page: str, new_view: View) -> None:
-    """Replace the whole view without a user action, before anything is drawn."""
-    set_fields(page, **{field.name: getattr(new_view, field.name) for field in fields(new_view)})
+    """Replace the view except `PERSONAL_FIELDS` without a user action, before anything is drawn."""
+    names = [field.name for field in fields(new_view) if field.name not in PERSONAL_FIELDS]
+    set_fields(page, **{name: getattr(new_view, name) for name in names})
     st.session_state[_VISIT_COUNT] = visit_count() + 1
 
 
-def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()) -> None:
-    """Set the view to the parameters of an address, as if a link to it had been opened, without a
-    user action.
-
-    Fields that are never part of an address, and those in `keep`, stay unchanged. Invalid
-    parameters are ignored.
-    """
-    view_type = PAGES[page].view
-    new_view = make_view(view_type, parse_params(page, params)[0])
-    linked = [
-        name for name, field in view_type.fields().items() if field.linked and name not in keep
-    ]
-    set_fields(page, **{name: getattr(new_view, name) for name in linked})
-    st.session_state[_VISIT_COUNT] = visit_count() + 1
+def open_params(page: str, params: Mapping[str, str]) -> None:
+    """Set the view to the parameters of an address, as `open_view` does. Invalid parameters are
+    ignored."""
+    open_view(page, make_view(PAGES[page].view, parse_params(page, params)[0]))
 
 
 def bound(name: str) -> dict[str, Any]:
@@ -303,10 +294,14 @@ def _page_of_widget(names: Collection[str]) -> str:
     lacks one of the fields and the page that was left has it."""
     open_page: str = st.session_state.get(_PAGE, HOME)
     left_page: str = st.session_state.get(_LEFT_PAGE, open_page)
-    path = displayed_page()
-    displayed = open_page if path is None else BY_PATH.get(path, HOME)
-    pages = (displayed, open_page, left_page)
+    pages = (displayed_file() or open_page, open_page, left_page)
     return next((p for p in pages if set(names) <= PAGES[p].view.fields().keys()), open_page)
+
+
+def displayed_file() -> str | None:
+    """Return the page that the browser displayed when it requested this rerun; None if unknown."""
+    path = displayed_page()
+    return None if path is None else BY_PATH.get(path, HOME)
 
 
 def _page() -> type[View]:

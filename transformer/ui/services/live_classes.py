@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 
 from transformer.classroom import Classes, Classroom
@@ -71,6 +72,18 @@ def teaches(visitor_id: str) -> bool:
     """Return whether this session's visitor is a teacher of the class of `visitor_id`."""
     classroom = current_class()
     return classroom is not None and is_teacher() and classroom.member(visitor_id) is not None
+
+
+def as_teacher(classroom: Classroom, action: Callable[..., object], *args: object) -> None:
+    """Call `action` if this session's visitor still teaches this class; for callbacks of controls,
+    which may have been drawn before the visitor left the class."""
+    if classroom is current_class() and is_teacher():
+        action(*args)
+
+
+def may_control(owner: str) -> bool:
+    """Return whether this session's visitor is `owner`, or a teacher of the owner's class."""
+    return owner == visitor.current_id() or teaches(owner)
 
 
 def teacher_name(classroom: Classroom) -> str:

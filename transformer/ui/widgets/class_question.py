@@ -101,27 +101,37 @@ def draw_result(result: MeasuredResult) -> None:
 
 
 def controls(classroom: Classroom, status: QuestionStatus) -> None:
-    """Draw a teacher's buttons for a question. They do nothing if a colleague was faster."""
+    """Draw a teacher's buttons for a question. They do nothing if a colleague was faster, or if the
+    teacher has left the class in another tab."""
     measured, number = classroom.measured, status.number
+
+    def button(
+        label: str, key: str, action: Callable[..., None], *args: int, primary: bool = False
+    ) -> None:
+        st.button(
+            label,
+            key=f"class-question-{key}",
+            type="primary" if primary else "secondary",
+            on_click=live_classes.as_teacher,
+            args=(classroom, action, *args),
+        )
+
     with st.container(horizontal=True, key=f"class-question-controls-{number}"):
         if status.is_shown:
             current = measured.current
             if current is not None and current.number == number:
-                _button("Hide", f"hide-{number}", measured.hide)
+                button("Hide", f"hide-{number}", measured.hide)
             return
         if status.is_open:
-            _button("Close", f"close-{number}", measured.close, number)
+            button("Close", f"close-{number}", measured.close, number)
         else:
             if not status.round:
-                _button("Ask again", f"again-{number}", measured.ask_again, number, primary=True)
-            _button("Reopen", f"reopen-{number}", measured.reopen, number)
-        _button(
-            "Show the answers",
-            f"show-{number}",
-            measured.show,
-            number,
-            primary=bool(status.round),
-        )
+                button("Ask again", f"again-{number}", measured.ask_again, number, primary=True)
+            button("Reopen", f"reopen-{number}", measured.reopen, number)
+        is_last = bool(status.round)
+        button("Show the answers", f"show-{number}", measured.show, number, primary=is_last)
+    if not status.round:
+        st.caption("After you show the answers, you cannot ask this question again.")
 
 
 def answered_bar(answered: int, members: int) -> None:
@@ -163,15 +173,3 @@ def _count(classroom: Classroom, number: int) -> None:
     status = classroom.measured.current
     if status is not None and status.number == number:
         answered_bar(status.answered[-1], len(classroom.members()))
-
-
-def _button(
-    label: str, key: str, on_click: Callable[..., None], *args: int, primary: bool = False
-) -> None:
-    st.button(
-        label,
-        key=f"class-question-{key}",
-        type="primary" if primary else "secondary",
-        on_click=on_click,
-        args=args,
-    )

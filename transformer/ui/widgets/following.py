@@ -7,8 +7,10 @@ browser, which requests the view or draws it itself; this module then moves the 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -16,22 +18,21 @@ from transformer.classroom import Classroom, ClassroomError, ViewToFollow
 from transformer.classroom.codes import show_code
 from transformer.figures.state import DEFAULTS
 from transformer.ui.base import state, visitor
+from transformer.ui.base.address import PERSONAL_FIELDS
 from transformer.ui.base.registry import BY_PATH, CLASS, page_name, path
 from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import PATH, following_state, teaching_state
 from transformer.ui.widgets import views
 
 TRAIN = "pages/train.py"
-PERSONAL_FIELDS = ("exact", "size", "screen")
-"""Fields of a view that each visitor sets for themselves."""
 MAX_WAIT_SECONDS = 1.0
 """Maximum seconds that a rerun waits for other students' reruns. They run one after another,
 because they share one interpreter: two at once take longer than two in sequence."""
 _move_lock = threading.Lock()
-_FOLLOWED_VIEW, _PREVIOUS_PAGE, _MOVED_TO_ADDRESS = "class_at", "class_arriving", "class_settled"
-# In a student's session: the teacher's view that it was moved to; the page it came from, until the
-# new page is drawn completely; the new page's address once it is drawn, which may differ from the
-# teacher's because the page corrects invalid fields.
+MAX_ARRIVAL_SECONDS = 10.0
+"""Maximum seconds that a browser needs to display a page to which its session was moved. Until
+then it sends messages of the page before, for example another message of the class."""
+_MOVE = "class_move"  # the last `_Move` of a student's session
 _MESSAGE_RERUN = "class_message_rerun"
 # This rerun was caused by a message of the class, not by a user action.
 _LED_ADDRESS, _CLASS_CODE, _CLASS_ENDED_ON = "class_led", "class_code", "class_over"
@@ -39,12 +40,42 @@ _LED_ADDRESS, _CLASS_CODE, _CLASS_ENDED_ON = "class_led", "class_code", "class_o
 # on which it learned that the class has ended.
 
 
+@dataclass(frozen=True)
+class _Move:
+    """A move of a student's session to the teacher's view.
+
+    Attributes:
+        left_page: the page from which the session was moved.
+        address: of the new page once it is drawn completely, until then None; it differs from the
+            teacher's if the page corrects invalid fields.
+        drawn_at: when it was drawn, in seconds of `time.monotonic`.
+    """
+
+    view: ViewToFollow
+    left_page: str
+    address: tuple[str, dict[str, str]] | None = None
+    drawn_at: float = 0.0
+
+    @property
+    def page(self) -> str:
+        return BY_PATH.get(self.view.page, CLASS)
+
+    def is_in_progress(self, file: str) -> bool:
+        """Whether a rerun of the page `file` may be older than this move: the new page is not drawn
+        or the browser does not display it yet."""
+        is_displayed = state.displayed_file() in (None, self.page)
+        is_late = time.monotonic() - self.drawn_at > MAX_ARRIVAL_SECONDS
+        ended = self.address is not None and (is_displayed or is_late)
+        return file in (self.left_page, self.page) and not ended
+
+
 @contextmanager
 def page_in_class(file: str) -> Iterator[None]:
     """Draw a page in this context: before it, a student who follows moves to the teacher's view,
     which may be on another page; after it, the class is led to a teacher's view."""
     _follow_teacher(file)
-    if not st.session_state.get(_PREVIOUS_PAGE):
+    move: _Move | None = st.session_state.get(_MOVE)
+    if move is None or move.address is not None:
         yield
         lead_to_page(file)
         return
@@ -52,8 +83,7 @@ def page_in_class(file: str) -> Iterator[None]:
     acquired = _move_lock.acquire(timeout=MAX_WAIT_SECONDS)
     try:
         yield
-        st.session_state.pop(_PREVIOUS_PAGE, None)
-        st.session_state[_MOVED_TO_ADDRESS] = _address(file)
+        st.session_state[_MOVE] = replace(move, address=_address(file), drawn_at=time.monotonic())
     finally:
         if acquired:
             _move_lock.release()
@@ -62,42 +92,34 @@ def page_in_class(file: str) -> Iterator[None]:
 def _follow_teacher(file: str) -> None:
     """Move a student who follows to the teacher's view; stop following after another action."""
     classroom, visitor_id = live_classes.current_class(), visitor.current_id()
-    followed_view = classroom.view_to_follow if classroom else None
+    view = classroom.view_to_follow if classroom else None
     is_screen = live_classes.is_screen()
-    if (
-        classroom is None
-        or followed_view is None
-        or not (is_screen or classroom.follows(visitor_id))
-    ):
-        for name in (_FOLLOWED_VIEW, _PREVIOUS_PAGE, _MESSAGE_RERUN):
+    if classroom is None or view is None or not (is_screen or classroom.follows(visitor_id)):
+        for name in (_MOVE, _MESSAGE_RERUN):
             st.session_state.pop(name, None)
         return
-    address, last_view = _address(file), st.session_state.get(_FOLLOWED_VIEW)
-    is_new = last_view is None or followed_view.number != last_view.number
-    is_expected = address == st.session_state.get(_MOVED_TO_ADDRESS) or classroom.was_recent_view(
-        *address
-    )
-    # The browser is changing pages, or requested the old page before it learned of the new one.
-    is_changing_page = file in (
-        st.session_state.get(_PREVIOUS_PAGE),
-        BY_PATH.get(followed_view.page),
-    )
-    is_arriving = _PREVIOUS_PAGE in st.session_state and is_changing_page
     caused_by_message = st.session_state.pop(_MESSAGE_RERUN, False)
-    if last_view and not (is_expected or is_arriving or caused_by_message or is_screen):
-        classroom.follow(visitor_id, False)
-        for name in (_FOLLOWED_VIEW, _PREVIOUS_PAGE):
-            st.session_state.pop(name, None)
-    elif is_new or caused_by_message or not is_expected or address[0] != followed_view.page:
-        st.session_state[_FOLLOWED_VIEW] = followed_view
-        if not followed_view.is_at(*address):
-            _open_view(file, followed_view)
+    address, is_at_view = _address(file), view.is_at(*_address(file))
+    move: _Move | None = st.session_state.get(_MOVE)
+    if move is not None:
+        is_expected = classroom.was_recent_view(*address) or address == move.address
+        if not (is_expected or caused_by_message or is_screen or move.is_in_progress(file)):
+            classroom.follow(visitor_id, False)
+            st.session_state.pop(_MOVE, None)
+            return
+        if move.view.number == view.number:
+            has_arrived = move.address is not None and is_expected and file == move.page
+            if is_at_view or (has_arrived and not caused_by_message):
+                return
+    is_repeated = move is not None and move.view.number == view.number
+    st.session_state[_MOVE] = _Move(view, move.left_page if move and is_repeated else file)
+    if not is_at_view:
+        _open_view(file, view)
 
 
 def _open_view(file: str, view: ViewToFollow) -> None:
     target = BY_PATH.get(view.page, CLASS)
-    st.session_state[_PREVIOUS_PAGE] = file
-    state.open_params(target, view.params, keep=PERSONAL_FIELDS)
+    state.open_params(target, view.params)
     if target != file:
         st.switch_page(target, query_params=state.params(target))
 
@@ -161,7 +183,8 @@ def class_line(file: str) -> None:
         if run := classroom.race_run(visitor_id):
             st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
         if teaches and classroom.is_leader(visitor_id):
-            st.button("Stop leading", key="class-lead", on_click=classroom.stop_leading)
+            st.button("Stop leading", key="class-lead", on_click=live_classes.as_teacher,
+                      args=(classroom, classroom.stop_leading))  # fmt: skip
         elif teaches:
             _lead_button(classroom, file)
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
@@ -187,7 +210,7 @@ def _lead_button(classroom: Classroom, file: str) -> None:
         key="class-lead-view",
         type="tertiary",
         on_click=state.open_params,
-        args=(target, followed_view.params, PERSONAL_FIELDS),
+        args=(target, followed_view.params),
     )
     if pressed and target != file:
         st.switch_page(target, query_params=state.params(target))
@@ -209,7 +232,7 @@ def begin_leading() -> None:
 
 def follow_again() -> None:
     """Return to the teacher's view; for callbacks."""
-    st.session_state.pop(_FOLLOWED_VIEW, None)
+    st.session_state.pop(_MOVE, None)
     if classroom := live_classes.current_class():
         classroom.follow(visitor.current_id(), True)
 
@@ -232,7 +255,8 @@ def _student_line(classroom: Classroom, visitor_id: str, file: str) -> dict[str,
         classroom.view_to_follow,
         following_state(classroom, visitor_id),
     )
-    teacher_view: ViewToFollow = st.session_state.get(_FOLLOWED_VIEW) or ViewToFollow("", {})
+    move: _Move | None = st.session_state.get(_MOVE)
+    teacher_view = move.view if move else ViewToFollow("", {})
     view_name = (
         page_name(BY_PATH[followed_view.page], followed_view.params.get("depth", ""))
         if followed_view and followed_view.page in BY_PATH

@@ -8,6 +8,7 @@ from transformer.classroom import Classroom, MeasuredQuestion
 from transformer.classroom.examples import EXAMPLES
 from transformer.classroom.measured import MAX_OPTIONS, MAX_QUESTION_LENGTH
 from transformer.classroom.results import option_table, seat_table
+from transformer.ui.services import live_classes
 from transformer.ui.widgets import class_question, tables
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 
@@ -77,7 +78,8 @@ def _form(classroom: Classroom) -> None:
             key=_CORRECT,
             help="Marked when you show the answers. Its shares before and after are compared.",
         )
-        st.form_submit_button("Ask the class", type="primary", on_click=_ask, args=(classroom,))
+        st.form_submit_button("Ask the class", type="primary", on_click=live_classes.as_teacher,
+                              args=(classroom, _ask, classroom))  # fmt: skip
     show_refusal(_REFUSED)
 
 

@@ -18,7 +18,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
 from transformer.ui.base import state, visitor
-from transformer.ui.services import live_jobs
+from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.widgets import frame, metrics_tail, quantities, views
 from transformer.ui.widgets.callbacks import attempt, show_refusal
@@ -72,7 +72,10 @@ def _runs(classroom: Classroom) -> None:
         with st.popover(f"Clear the queue ({len(waiting)})", icon=":material/clear_all:"):
             st.markdown("This stops all waiting runs. Students can start them again.")
             st.button(
-                "Stop the waiting runs", key="class-clear", on_click=_clear, args=(classroom,)
+                "Stop the waiting runs",
+                key="class-clear",
+                on_click=live_classes.as_teacher,
+                args=(classroom, _clear, classroom),
             )
     show_refusal("class-runs")
 
@@ -170,7 +173,14 @@ def race_controls(classroom: Classroom) -> None:
                 f"{quantities.duration(60 * minutes)} on two idle cores"
             )
             frame.callback_button(
-                "Start the race", "", _start_race, classroom, key="class-begin-race", type="primary"
+                "Start the race",
+                "",
+                live_classes.as_teacher,
+                classroom,
+                _start_race,
+                classroom,
+                key="class-begin-race",
+                type="primary",
             )
         if classroom.race:
             frame.page_link(TRAIN, "The race of the class →", race=classroom.race, run="")

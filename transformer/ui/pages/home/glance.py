@@ -179,7 +179,10 @@ def _handle_choice(model: Model) -> None:
         )
     except (KeyError, TypeError, ValueError):
         return
-    problem, view = _problem(model, request.text), state.view(Home)
+    view = state.view(Home)
+    if request.with_alternatives and (request.text, request.off) != (view.text, view.off):
+        return  # requested for the picture of an older sentence
+    problem = _problem(model, request.text)
     text = view.text if problem else request.text
     if (text, request.off) != (view.text, view.off):
         state.change(HOME, text=text, off=request.off)
