@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import partial
 
-import numpy as np
 import pytest
 import sacrebleu
 import torch
@@ -39,26 +38,14 @@ def cells(body: str, caption: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
 
 
-def test_the_feed_forward_network_is_also_shown_as_two_convolutions(
-    visit: Visit, translator: Translator
-) -> None:
-    app = visit(PAGE, text=TEXT, box="encoder.ffn.output", layer="1", row="2")
-    assert "two convolutions</th>" not in html(app)
-    app.toggle(key="inside-convolutions").set_value(True).run()
-    assert not app.exception
-    trace = translator.trace(TEXT)
-    displayed = cells(html(app), "Output of the network at")
-    expected = trace["encoder.layers.1.ffn.hook_output"][2]
-    for row, (_, *forms) in enumerate(displayed):
-        linear, convolved = (number.replace("−", "-") for number in forms)
-        assert float(linear) == pytest.approx(expected[row], abs=2e-6)
-        assert float(convolved) == pytest.approx(expected[row], abs=1e-4)
-    assert np.abs(expected[: len(displayed)]).max() > 1e-3
-
-
 @pytest.mark.parametrize("block", ["encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"])
 def test_a_batch_adds_an_axis(visit: Visit, translator: Translator, block: str) -> None:
-    app = visit(PAGE, text=TEXT, box=f"{block}.softmax")
+    app = visit(PAGE, text=TEXT, box=f"{block}.softmax", layer="1", row="2")
+    (link,) = (link.proto for link in app.get("page_link") if "Query–key" in link.proto.label)
+    fields = {"depth=heads", "view=query-key", "layer=1", "row=2"}
+    if block != "decoder.cross_attn":  # the default
+        fields.add(f"kind={block.partition('.')[0]}")
+    assert fields <= {*link.query_string.split("&")}
     app.toggle(key="inside-batch").set_value(True).run()
     assert not app.exception
     displayed = {axes: shape for _, axes, shape in cells(html(app), "Tensors of this attention")}

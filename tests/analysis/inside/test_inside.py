@@ -173,6 +173,13 @@ def test_the_outputs_of_the_heads_sum_to_the_attention_output(traced_model: Trac
     np.testing.assert_allclose(total, head_boxes[0].result.values, atol=1e-5)
 
 
+def test_the_network_is_also_two_convolutions(traced_model: TracedModel) -> None:
+    for step, table, convolution in (("hidden", "z", "z_conv"), ("output", "ffn", "ffn_conv")):
+        box = opened_box(traced_model.trace, traced_model.translator, f"decoder.0.ffn.{step}")
+        expected = box.panel(table).values
+        np.testing.assert_allclose(box.panel(convolution).values, expected, atol=1e-5)
+
+
 def test_active_units_are_those_above_0(traced_model: TracedModel) -> None:
     box = opened_box(traced_model.trace, traced_model.translator, "encoder.0.ffn.hidden")
     a = box.result.values

@@ -25,23 +25,16 @@ from transformer.analysis.inside.open_box import (
     snippet,
     worked_steps,
 )
-from transformer.analysis.inside.side_experiments import (
-    BatchedAttention,
-    FfnAsConvolution,
-    batched_attention,
-    ffn_as_convolution,
-)
+from transformer.analysis.inside.side_experiments import BatchedAttention, batched_attention
 from transformer.analysis.inside.variables import Box
 
 __all__ = [
     "BatchedAttention",
     "Box",
-    "FfnAsConvolution",
     "OpenedBox",
     "Panel",
     "batched_attention",
     "boxes",
-    "ffn_as_convolution",
     "opened_box",
     "shifted_targets",
     "snippet",

@@ -1,8 +1,7 @@
-"""BLEU computed step by step for one pair: n-grams, clipped counts, brevity penalty (Papineni et
-al. 2002).
+"""BLEU of one pair, step by step: n-grams, clipped counts, brevity penalty (Papineni et al. 2002).
 
-The numbers are those of `sacrebleu`, whose tokenizer is used. For a corpus, the counts of all
-sentences are summed before the division (`training.quality`).
+The score, counts and precisions are those of `sacrebleu.sentence_bleu`. For a corpus, the counts of
+all sentences are summed before the division (`training.quality`).
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import sacrebleu
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
 MAX_ORDER = 4
@@ -28,20 +28,15 @@ class NGramCounts:
         matched: number of the output's n-grams that are also in the reference, each counted at most
             as often as it occurs there.
         total: number of the output's n-grams.
-        smoothed: `matched`, or 1/2^k instead of 0 for the k-th length without a match.
+        precision: share of the output's n-grams that are matched, 0 to 1; smoothed if none is.
         grams: each different n-gram of the output, its count, and its clipped count.
     """
 
     n: int
     matched: int
     total: int
-    smoothed: float
-    grams: tuple[tuple[Gram, int, int], ...] = ()
-
-    @property
-    def precision(self) -> float:
-        """Share of the output's n-grams that are matched, 0 to 1; 0 if it has none."""
-        return self.smoothed / self.total if self.total else 0.0
+    precision: float
+    grams: tuple[tuple[Gram, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -51,37 +46,24 @@ class BleuByHand:
     Attributes:
         output, reference: the words of both texts.
         orders: the counts for n = 1 to 4; `total` is 0 if the output has fewer than n words.
+        brevity: penalty exp(1 − r/c) for an output of c words that is shorter than the reference of
+            r words, else 1.
+        mean: the geometric mean of the precisions, 0 to 1; lengths that the output does not have
+            are left out.
+        score: BLEU, 0 to 100.
     """
 
     output: tuple[str, ...]
     reference: tuple[str, ...]
     orders: tuple[NGramCounts, ...]
+    brevity: float
+    mean: float
+    score: float
 
     @property
     def counted(self) -> tuple[NGramCounts, ...]:
         """The counts that enter the mean: those for which the output has n-grams."""
         return tuple(order for order in self.orders if order.total)
-
-    @property
-    def brevity(self) -> float:
-        """Brevity penalty exp(1 − r/c) for an output of c words that is shorter than the reference
-        of r words."""
-        if len(self.output) >= len(self.reference):
-            return 1.0
-        return math.exp(1 - len(self.reference) / len(self.output)) if self.output else 0.0
-
-    @property
-    def mean(self) -> float:
-        """The geometric mean of the precisions, 0 to 1."""
-        precisions = [order.precision for order in self.counted]
-        if not precisions or not all(precisions):
-            return 0.0
-        return math.exp(sum(map(math.log, precisions)) / len(precisions))
-
-    @property
-    def score(self) -> float:
-        """BLEU, 0 to 100."""
-        return 100 * self.brevity * self.mean
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -98,19 +80,17 @@ def ngram_counts(tokens: Sequence[str], n: int) -> Counter[Gram]:
 def bleu(output: str, reference: str) -> BleuByHand:
     """Compute BLEU of a sentence, with exponential smoothing: without it, one n-gram length without
     a match would make the score 0."""
+    result = sacrebleu.sentence_bleu(output, [reference])
     output_words, reference_words = words(output), words(reference)
-    orders, missed = [], 0
+    orders = []
     for n in range(1, MAX_ORDER + 1):
-        output_grams, reference_grams = (
-            ngram_counts(output_words, n),
-            ngram_counts(reference_words, n),
+        in_reference = ngram_counts(reference_words, n)
+        grams = tuple(
+            (gram, count, min(count, in_reference[gram]))
+            for gram, count in ngram_counts(output_words, n).items()
         )
-        clipped_grams = tuple(
-            (gram, count, min(count, reference_grams[gram])) for gram, count in output_grams.items()
-        )
-        matched, total = sum(clipped for *_, clipped in clipped_grams), sum(output_grams.values())
-        missed += total > 0 and not matched
-        orders.append(NGramCounts(n, matched, total, matched or 0.5**missed, clipped_grams))
-    if not any(order.matched for order in orders):
-        orders = [NGramCounts(c.n, 0, c.total, 0.0, c.grams) for c in orders]
-    return BleuByHand(output_words, reference_words, tuple(orders))
+        precision = result.precisions[n - 1] / 100
+        orders.append(NGramCounts(n, result.counts[n - 1], result.totals[n - 1], precision, grams))
+    precisions = [order.precision for order in orders if order.total]
+    mean = math.prod(precisions) ** (1 / len(precisions)) if precisions else 0.0
+    return BleuByHand(output_words, reference_words, tuple(orders), result.bp, mean, result.score)

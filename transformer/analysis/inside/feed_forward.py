@@ -11,6 +11,11 @@ from transformer.config import Activation
 MAX_UNITS = 16
 """Hidden units shown for each position."""
 FFN = r"\mathrm{FFN}(x)"
+CONVOLUTION = (
+    "Section 3.3 describes the network also as two convolutions with kernel size 1. The dimensions "
+    "are the channels, and the weights are the same, with an additional axis of length 1. No "
+    "position affects another: this is what “position-wise” means."
+)
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,18 @@ def _hidden(block: Block) -> Box:
             ),
         ),
         Variable(
+            "z_conv",
+            "torch.nn.functional.conv1d(x.T, block.w_1.weight[:, :, None], block.w_1.bias).T",
+            "The same as a convolution",
+            r"z = \mathrm{conv}_1(x)",
+            ("L", "d_ff"),
+            steps=(
+                r"\mathrm{conv}_1(x)_{r,c} = \sum_i x_{r,i}\, W_{c,i,1} + b_{c}",
+                "= ⟨products(x[r], block.w_1.weight[c])⟩ + ⟨block.w_1.bias[c]⟩",
+            ),
+            note=CONVOLUTION,
+        ),
+        Variable(
             "live",
             "(a > 0).float().mean(-1, keepdim=True)",
             "Share of active units",
@@ -141,6 +158,17 @@ def _output(block: Block) -> Box:
         "Each active unit adds its own vector, a row of W₂ times its activation. The output of the "
         "network is their sum plus b₂.",
         ("L", "d_model"),
+        Variable(
+            "ffn_conv",
+            "torch.nn.functional.conv1d(a.T, block.w_2.weight[:, :, None], block.w_2.bias).T",
+            "The same as a convolution",
+            rf"{FFN} = \mathrm{{conv}}_2(a)",
+            steps=(
+                r"\mathrm{conv}_2(a)_{r,c} = \sum_u a_{r,u}\, W_{c,u,1} + b_{c}",
+                "= ⟨products(a[r], block.w_2.weight[c], 'u')⟩ + ⟨block.w_2.bias[c]⟩",
+            ),
+            note=CONVOLUTION,
+        ),
         Variable(
             "ffn",
             "a @ block.w_2.weight.T + block.w_2.bias",

@@ -1,4 +1,4 @@
-"""Experiments on the boxes: a batch with padding, the FFN as convolutions, a common misprint.
+"""Experiments on an attention: a batch with padding, and a common misprint.
 
 Shapes such as (B, h, L, d_k) for Q have a batch of B sentences, the shorter ones padded (section
 3.2). Everywhere else in this app B is 1 and omitted.
@@ -11,31 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
-from torch.nn import functional
 
 from transformer.analysis.inside.open_box import Array
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
 from transformer.model import Transformer
-from transformer.model.attention import MultiHeadAttention, padding_mask, target_mask
-from transformer.model.layers import FeedForward
+from transformer.model.attention import (
+    MultiHeadAttention,
+    merge_heads,
+    padding_mask,
+    target_mask,
+)
 from transformer.text.batching import pad, shift_right
-
-
-@dataclass(frozen=True)
-class ShapeStep:
-    """One tensor of the attention: its description, its axes by name, and their sizes."""
-
-    description: str
-    axes: tuple[str, ...]
-    shape: tuple[int, ...]
-
-    @property
-    def text(self) -> str:
-        """The axes and sizes as text: "(B, h, L, d_k) = (3, 8, 11, 32)"."""
-        return f"({', '.join(self.axes)}) = ({', '.join(map(str, self.shape))})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +32,18 @@ class BatchedAttention:
 
     Attributes:
         tokens: of each sentence's keys, padding included: B rows of S.
-        steps: in the order of equation 1.
+        shapes: a description of each tensor, its axes by name and their sizes, in the order of
+            equation 1; L is the length of the queries' side, S that of the keys'.
         on_padding: largest weight that any query gives to a padding key.
-        max_difference: largest difference between the attention's output for the first sentence
-            alone and in the batch.
         padding: share of all key positions that are padding.
+        output: (B, L, d_model).
     """
 
     tokens: tuple[tuple[str, ...], ...]
-    steps: tuple[ShapeStep, ...]
+    shapes: tuple[tuple[str, tuple[str, ...], tuple[int, ...]], ...]
     on_padding: float
-    max_difference: float
     padding: float
-
-
-_SITES = ("query", "key", "value", "scores", "weights", "heads", "output")
+    output: Tensor
 
 
 def batched_attention(
@@ -77,130 +62,42 @@ def batched_attention(
             f"there are {len(sources)} sentences and {len(targets)} translations; their numbers "
             "must be equal and at least one"
         )
-    config, encode = translator.model.config, translator.vocabulary.encode
-    src = pad([encode(text) for text in sources], config.pad_id)
+    config, vocabulary = translator.model.config, translator.vocabulary
+    src = pad([vocabulary.encode(text) for text in sources], config.pad_id)
     # The last piece is only a target, never an input.
-    outputs = [encode(text, target=True) for text in targets]
+    outputs = [vocabulary.encode(text, target=True) for text in targets]
     tgt = pad(shift_right(outputs, config.bos_id), config.pad_id)
-    keys_from_source = attention.startswith("encoder") or attention.endswith("cross_attn")
-    rows, keys = tgt if attention.startswith("decoder") else src, src if keys_from_source else tgt
-    mask = padding_mask(src, config.pad_id) if keys_from_source else target_mask(tgt, config.pad_id)
-    activations = _run(translator, src, tgt, attention)
-    first_lengths = [int((side[0] != config.pad_id).sum()) for side in (src, tgt, rows)]
-    alone = _run(translator, src[:1, : first_lengths[0]], tgt[:1, : first_lengths[1]], attention)
-    is_padding = keys == config.pad_id
-    return BatchedAttention(
-        tokens=tuple(tuple(translator.vocabulary.tokens(row)) for row in keys.tolist()),
-        steps=_steps(activations, mask),
-        on_padding=float((activations["weights"] * is_padding[:, None, None, :]).max()),
-        max_difference=float(
-            (activations["output"][:1, : first_lengths[2]] - alone["output"]).abs().max()
-        ),
-        padding=float(is_padding.float().mean()),
-    )
-
-
-def _run(translator: Translator, src: Tensor, tgt: Tensor, attention: str) -> dict[str, Tensor]:
-    """Return the tensors at the hooks of one attention."""
-    activations: dict[str, Tensor] = {}
+    recorded: dict[str, Tensor] = {}
 
     def record(tensor: Tensor, name: str) -> None:
-        activations[name.rpartition("hook_")[2]] = tensor.cpu()
+        recorded[name.rpartition("hook_")[2]] = tensor.cpu()
 
-    hooks = Hooks({f"{attention}.hook_{site}": record for site in _SITES})
+    steps = ("query", "key", "value", "scores", "weights", "heads", "output")
+    hooks = Hooks({f"{attention}.hook_{step}": record for step in steps})
     with torch.inference_mode():
         translator.model(src.to(translator.device), tgt.to(translator.device), hooks=hooks)
-    return activations
-
-
-def _steps(activations: dict[str, Tensor], mask: Tensor) -> tuple[ShapeStep, ...]:
-    """Return the steps; L is the length of the queries' side, S that of the keys'."""
-    by_head, scores = ("B", "h", "L", "d_k"), ("B", "h", "L", "S")
-    values = ("B", "h", "S", "d_v")
-    joined = activations["heads"].transpose(1, 2).flatten(-2)
-    steps = (
-        ("Q, split into heads", by_head, activations["query"]),
-        ("Kᵀ, the last two axes swapped", ("B", "h", "d_k", "S"), activations["key"].mT),
-        ("QKᵀ / √d_k", scores, activations["scores"]),
-        ("the mask, one for all heads", ("B", "1", "1 or L", "S"), mask),
-        ("softmax over the last axis", scores, activations["weights"]),
-        ("V, split into heads", values, activations["value"]),
-        ("weights · V", ("B", "h", "L", "d_v"), activations["heads"]),
-        ("Concat: the heads concatenated", ("B", "L", "h · d_v"), joined),
-        ("times W^O", ("B", "L", "d_model"), activations["output"]),
+    keys_from_source = attention.startswith("encoder") or attention.endswith("cross_attn")
+    keys, mask = (src, padding_mask) if keys_from_source else (tgt, target_mask)
+    is_padding = keys == config.pad_id
+    pairs = ("B", "h", "L", "S")
+    tensors = (
+        ("Q, split into heads", ("B", "h", "L", "d_k"), recorded["query"]),
+        ("Kᵀ, the last two axes swapped", ("B", "h", "d_k", "S"), recorded["key"].mT),
+        ("QKᵀ / √d_k", pairs, recorded["scores"]),
+        ("the mask, one for all heads", ("B", "1", "1 or L", "S"), mask(keys, config.pad_id)),
+        ("softmax over the last axis", pairs, recorded["weights"]),
+        ("V, split into heads", ("B", "h", "S", "d_v"), recorded["value"]),
+        ("weights · V", ("B", "h", "L", "d_v"), recorded["heads"]),
+        ("Concat: the heads concatenated", ("B", "L", "h · d_v"), merge_heads(recorded["heads"])),
+        ("times W^O", ("B", "L", "d_model"), recorded["output"]),
     )
-    return tuple(
-        ShapeStep(description, axes, tuple(tensor.shape)) for description, axes, tensor in steps
+    return BatchedAttention(
+        tokens=tuple(tuple(vocabulary.tokens(row)) for row in keys.tolist()),
+        shapes=tuple((text, axes, tuple(tensor.shape)) for text, axes, tensor in tensors),
+        on_padding=float((recorded["weights"] * is_padding[:, None, None, :]).max()),
+        padding=float(is_padding.float().mean()),
+        output=recorded["output"],
     )
-
-
-Rows = Float[Tensor, "length d_model"]
-
-
-@dataclass(frozen=True, eq=False)
-class FfnAsConvolution:
-    """One feed-forward network over one sentence, as two matrix products and as two convolutions.
-
-    The convolutions have kernel size 1 (section 3.3).
-
-    Attributes:
-        linear: (length, d_model), max(0, x W_1 + b_1) W_2 + b_2, from the model (with its own
-            activation instead of max).
-        convolved: the same by two `conv1d` with the same weights.
-        kernels: shapes of the two kernels, (out, in, 1).
-        max_difference: largest difference between the two.
-        max_row_change: largest change of a row when it is convolved without the other rows.
-    """
-
-    linear: Array
-    convolved: Array
-    kernels: tuple[tuple[int, ...], tuple[int, ...]]
-    max_difference: float
-    max_row_change: float
-
-
-def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsConvolution:
-    """Apply two convolutions to the input of a feed-forward network, to all rows at once and row by
-    row.
-
-    Args:
-        trace: of this model, with the norms and the network's output of that layer.
-        block: for example "encoder.layers.0.ffn".
-
-    Raises:
-        KeyError: if the trace was recorded without them.
-        ValueError: for a block that is not a feed-forward network.
-    """
-    ffn = model.get_submodule(block)
-    if not isinstance(ffn, FeedForward):
-        raise ValueError(f"{block} is a {type(ffn).__name__}; it must be a feed-forward network")
-    previous_sublayer = "cross_attn" if block.startswith("decoder") else "self_attn"
-    site = block.removesuffix("ffn") + f"{previous_sublayer}_norm.hook_output"
-    x = torch.tensor(trace[site], device=ffn.w_1.weight.device)
-    with torch.no_grad():
-        all_rows = _by_convolution(ffn, x)
-        row_by_row = torch.cat([_by_convolution(ffn, row[None]) for row in x])
-    linear = trace[f"{block}.hook_output"].astype("float64")
-    convolved = all_rows.cpu().double().numpy()
-    return FfnAsConvolution(
-        linear=linear,
-        convolved=convolved,
-        kernels=(tuple(_kernel(ffn.w_1).shape), tuple(_kernel(ffn.w_2).shape)),
-        max_difference=float(abs(linear - convolved).max()),
-        max_row_change=float((all_rows - row_by_row).abs().max()),
-    )
-
-
-def _by_convolution(ffn: FeedForward, x: Rows) -> Rows:
-    """Apply conv1d, activation, conv1d: channels are the dimensions, and the kernel covers one
-    position."""
-    hidden = ffn.activation(functional.conv1d(x.T[None], _kernel(ffn.w_1), ffn.w_1.bias))
-    return functional.conv1d(hidden, _kernel(ffn.w_2), ffn.w_2.bias)[0].T
-
-
-def _kernel(linear: torch.nn.Linear) -> Float[Tensor, "out in 1"]:
-    """Return a weight matrix as a kernel of size 1: the same numbers with one more axis."""
-    return linear.weight[:, :, None]
 
 
 @dataclass(frozen=True, eq=False)

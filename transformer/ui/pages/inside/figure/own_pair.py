@@ -199,7 +199,7 @@ def _precision(order: NGramCounts) -> str:
     if not order.total:
         return "–"
     if not order.matched:
-        return f"{order.smoothed:g} / {order.total} = {order.precision:.3f}"
+        return f"{order.precision * order.total:g} / {order.total} = {order.precision:.3f}"
     return f"{order.precision:.3f}"
 
 

@@ -9,13 +9,7 @@ import numpy as np
 import streamlit as st
 import torch
 
-from transformer.analysis.inside import (
-    BatchedAttention,
-    FfnAsConvolution,
-    batched_attention,
-    ffn_as_convolution,
-    opened_box,
-)
+from transformer.analysis.inside import BatchedAttention, batched_attention, opened_box
 from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui.base import state
@@ -29,6 +23,8 @@ from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 
 ALTERNATIVES = 4
+WEIGHT_STEPS = ("scores", "scale", "mask", "softmax")
+"""Boxes whose tables have a number for every query and key."""
 _AXIS_NAMES = {"src": "source length", "tgt": "target length", "vocab": "vocabulary size"}
 
 
@@ -55,7 +51,8 @@ def show(model: Model) -> None:
         st.caption(_source_and_shape(stop.box.section, tables_of_box.shape))
         if tables_of_box.head is not None and model.n_heads > 1:
             _head_choice(model, tables_of_box.head)
-        _optional_views(model, stop, trace)
+        if stop.attention:
+            _attention_views(model, stop)
         number_tables.show(model, stop, tables_of_box)
 
 
@@ -140,59 +137,23 @@ def next_token(model: Model, trace: Trace) -> None:
         )
 
 
-SHOWN_DIMENSIONS = 6
-"""Number of output dimensions in the table of both forms."""
-_DIGITS = 6
-
-
-def _optional_views(model: Model, stop: Stop, trace: Trace) -> None:
-    """Draw the open box's toggle for another view, and that view if it is on."""
-    if stop.box.block == "ffn":
-        if st.toggle("Show as two convolutions", key="inside-convolutions"):
-            _convolutions(
-                ffn_as_convolution(model.translator.model, trace, _module_name(stop)), trace, stop
-            )
-    elif stop.attention and st.toggle("Show as a batch: B sentences, h heads", key="inside-batch"):
+def _attention_views(model: Model, stop: Stop) -> None:
+    """Draw a link from a weight to its whole computation, and the toggle of the batch."""
+    if stop.box.step in WEIGHT_STEPS:
+        frame.page_link(
+            "app.py",
+            "This weight from query and key to the weighted value, in one view: Query–key →",
+            depth="heads",
+            view="query-key",
+            kind="cross" if stop.box.block == "cross_attn" else stop.box.stack,
+            layer=stop.layer,
+            head=stop.head,
+        )
+    if st.toggle("Show as a batch: B sentences, h heads", key="inside-batch"):
         text = state.view().text
         other_examples = [example for example in model.description.examples if example != text]
-        _batch(_batched(model, (text, *other_examples[:2]), _module_name(stop)))
-
-
-def _module_name(stop: Stop) -> str:
-    """Return the name of the block's module, like "encoder.layers.0.ffn"."""
-    return f"{stop.box.stack}.layers.{stop.layer}.{stop.box.block}"
-
-
-def _convolutions(result: FfnAsConvolution, trace: Trace, stop: Stop) -> None:
-    tokens = trace.src_tokens if stop.box.stack == "encoder" else trace.tgt_tokens
-    row = min(max(state.view().row, 0), len(tokens) - 1)
-    with st.container(border=True, key="inside-aside"):
-        relu = trace.config.get("activation", "relu") == "relu"
-        hidden = r"\max(0,\ \mathrm{conv}_{1}(x))" if relu else r"f(\mathrm{conv}_{1}(x))"
-        st.latex(rf"\mathrm{{FFN}}(x) = \mathrm{{conv}}_{{2}}\big({hidden}\big)")
-        st.latex(r"\mathrm{conv}_{1}(x)_t = \textstyle\sum_{i} x_{t,i}\, W_{1,i} + b_1")
-        first, second = (" × ".join(map(str, shape)) for shape in result.kernels)
-        st.markdown(
-            "Section 3.3 describes the network also as two convolutions with kernel size 1. The "
-            "weights are the same, with an additional axis of length 1: "
-            f"{first} and {second} (out, in, kernel). Here torch.nn.functional.conv1d is applied "
-            "to this sentence, with the dimensions as channels."
-        )
-        cells = [
-            [f"dimension {display_names.number(dimension)}",
-             *(f"{form[row, dimension]:.{_DIGITS}f}".replace("-", "−")
-               for form in (result.linear, result.convolved))]
-            for dimension in range(min(SHOWN_DIMENSIONS, result.linear.shape[1]))
-        ]  # fmt: skip
-        caption = f"Output of the network at “{display_names.token(tokens[row])}”, first dimensions"
-        tables.show(caption, ["", "two matrix products", "two convolutions"], cells)
-        rows, columns = result.linear.shape
-        st.caption(
-            f"Over all {rows} × {columns} numbers the two forms differ by at most "
-            f"{result.max_difference:.0e}, a rounding error. With kernel size 1 no position "
-            "affects another: each position alone gives the same result, up to "
-            f"{result.max_row_change:.0e}. This is what “position-wise” means."
-        )
+        module = f"{stop.box.stack}.layers.{stop.layer}.{stop.box.block}"
+        _batch(_batched(model, (text, *other_examples[:2]), module))
 
 
 @cached()
@@ -210,8 +171,8 @@ def _batch(batch: BatchedAttention) -> None:
             f"Here B = {len(batch.tokens)}: your sentence and {len(batch.tokens) - 1} examples."
         )
         rows = [
-            [step.description, f"({', '.join(step.axes)})", f"({', '.join(map(str, step.shape))})"]
-            for step in batch.steps
+            [description, f"({', '.join(axes)})", f"({', '.join(map(str, shape))})"]
+            for description, axes, shape in batch.shapes
         ]
         tables.show("Tensors of this attention", ["", "axes", "here"], rows)
         tables.show(
@@ -225,7 +186,6 @@ def _batch(batch: BatchedAttention) -> None:
         st.caption(
             f"{100 * batch.padding:.0f}% of the key positions are padding, which makes all "
             "sequences equally long. The mask hides padding: the largest weight on it is "
-            f"{batch.on_padding:g}. Sentences of a batch do not affect each other: alone, the "
-            f"first one gives the same result, up to {batch.max_difference:.0e}. Elsewhere on this "
-            "page B is 1 and is left out."
+            f"{batch.on_padding:g}. Sentences of a batch do not affect each other. Elsewhere on "
+            "this page B is 1 and is left out."
         )
