@@ -159,7 +159,7 @@ def _time_to_translation(context: BrowserContext, address: str, text: str) -> fl
     return seconds
 
 
-def _renderer_megabytes() -> float:
+def renderer_megabytes() -> float:
     """Return the proportional set size of this browser's largest page, with its worker."""
     sizes = [0.0]
     for folder in Path("/proc").glob("[0-9]*"):
@@ -210,7 +210,7 @@ def _measure_responses(address: str, page: Page) -> None:
     report(
         "another view, again", [float(page.evaluate(MEASURE_CLICK, tab)) for tab in tabs * 2], "50"
     )
-    report("memory of the tab", [_renderer_megabytes()], "400", unit="MB")
+    report("memory of the tab", [renderer_megabytes()], "400", unit="MB")
     for fast in (True, False):
         products = "with SIMD" if fast else "plain JavaScript"
         trace_times = page.evaluate(MEASURE_TRACES, [list(SENTENCES), "en-fr", fast])

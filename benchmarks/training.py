@@ -160,15 +160,15 @@ def time_steps(rounds: int, clock: Callable[[], float]) -> None:
         )
 
 
-def learn_ours(seed: int) -> float:
+def learn_ours(seed: int, task: str = "reverse", goal: float = GOAL) -> float:
     """Return the seconds until the goal is first met, infinite if it is not."""
     with tempfile.TemporaryDirectory() as folder:
-        run = RunFolder(Path(folder) / "reverse")
-        run.write_config(make_run_config("reverse", settings={"seed": seed}))
+        run = RunFolder(Path(folder) / task)
+        run.write_config(make_run_config(task, settings={"seed": seed}))
         if train_run(run.path) != "finished":
             sys.exit(run.state()["reason"])
         for line in run.metrics():
-            if line.get("sequence_accuracy", 0.0) >= GOAL:
+            if line.get("sequence_accuracy", 0.0) >= goal:
                 return float(line["elapsed"])
     return float("inf")
 

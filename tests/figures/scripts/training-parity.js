@@ -74,6 +74,15 @@ const commands = {
 
   options: () => Object.fromEntries(Object.entries(TASKS).map(([name, { options }]) => [name, options])),
 
+  // A few steps on given sentence pairs, and where the heads look then.
+  pairs() {
+    const { settings, data } = readJson("case.json");
+    const run = new Run({ settings }, { data });
+    while (run.step < run.settings.steps) run.takeStep();
+    const { linkShares } = run.evaluate(10);
+    return { symbols: run.data.symbols, linked: run.data.linked, linkShares };
+  },
+
   // The checkpoint after some steps, and what the model writes for the held-out pairs.
   checkpoint() {
     const run = new Run({ settings: readJson("case.json") });

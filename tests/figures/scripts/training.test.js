@@ -312,7 +312,7 @@ function startWorker() {
 Deno.test("a worker trains, pauses, forks and answers", async () => {
   const { worker, reports, find } = startWorker();
   const { defaults, tasks } = await find("ready");
-  assertEqual([defaults.task, tasks.length], ["reverse", 9]);
+  assertEqual([defaults.task, tasks.length], ["reverse", 10]);
   worker.postMessage({ type: "pause" });
   assertEqual((await find("problem")).problem, "There is no run yet; the first command must be start.");
 

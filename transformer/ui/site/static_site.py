@@ -35,6 +35,8 @@ from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
+from transformer.text.tasks import TASKS
+from transformer.text.tasks.pair_data import pair_module
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.site.live_lessons import (
@@ -272,6 +274,8 @@ def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
         file = folder / "scripts" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(script, encoding="utf-8")
+    pairs = folder / "scripts" / "training" / "french-pairs.js"
+    pairs.write_text(pair_module(TASKS["french"]), encoding="utf-8")
     page = live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
     (folder / "index.html").write_text(page, encoding="utf-8")
 

@@ -7,7 +7,7 @@ export const SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"];
 const [BOS, EOS, UNKNOWN] = [1, 2, 3];
 const TRAIN_PAIRS = 10_000;
 const VALID_PAIRS = 500;
-const MAX_PAIRS = 10_000;
+const MAX_PAIRS = 20_000;
 const MAX_SYMBOLS = 2000;
 const MAX_LENGTH = 64; // symbols of a sentence
 const DATA_SEED = 20170612; // the pairs are the same for every seed of a run, so that runs can be compared
@@ -20,6 +20,7 @@ export function makeData(settings, given) {
   if (given) return pairData(given);
   const task = TASKS[settings.task];
   if (!task) throw new RangeError(`There is no task ${settings.task}; the tasks are ${Object.keys(TASKS).join(", ")}.`);
+  if (task.pairsFile) throw new RangeError(`The sentence pairs of ${settings.task} are missing.`);
   const strata = task.strata(completeOptions(task, settings.options));
   const available = strata.reduce((sum, { size }) => sum + size, 0);
   const validCount = task.validShare
@@ -46,8 +47,8 @@ export function makeData(settings, given) {
 /** @param {import("./protocol.d.ts").PairData} given @returns {RunData} */
 function pairData({ train, valid, symbols: fixed }) {
   if (!Array.isArray(train) || !train.length) throw new RangeError("There are no sentence pairs; give at least 2.");
-  if (train.length > 2 * MAX_PAIRS) {
-    throw new RangeError(`There are ${train.length} sentence pairs; at most ${2 * MAX_PAIRS} can be trained on.`);
+  if (train.length > MAX_PAIRS) {
+    throw new RangeError(`There are ${train.length} sentence pairs; at most ${MAX_PAIRS} can be trained on.`);
   }
   const split = (text) => text.split(/\s+/u).filter(Boolean);
   const all = [...train, ...(valid ?? [])].map(([src, tgt, links], i) => {
@@ -75,12 +76,12 @@ function pairData({ train, valid, symbols: fixed }) {
     tgt: [...tgt.map(encode), EOS],
     links,
   }));
-  const linked = pairs.every(({ links }) => links !== null);
-  if (valid) return { symbols, train: pairs.slice(0, train.length), valid: pairs.slice(train.length), linked };
+  const dataOf = (train, valid) => ({ symbols, train, valid, linked: valid.every(({ links }) => links !== null) });
+  if (valid) return dataOf(pairs.slice(0, train.length), pairs.slice(train.length));
   if (pairs.length < 2) throw new RangeError("There is 1 sentence pair; at least 2 are needed, as some are held out.");
   new Random(DATA_SEED).shuffle(pairs);
   const held = Math.min(VALID_PAIRS, Math.ceil(pairs.length / 10));
-  return { symbols, train: pairs.slice(held), valid: pairs.slice(0, held), linked };
+  return dataOf(pairs.slice(held), pairs.slice(0, held));
 }
 
 /** @param {string[]} symbols @returns {(symbol: string) => number} */

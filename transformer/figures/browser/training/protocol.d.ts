@@ -41,7 +41,8 @@ export interface RunDescription {
   changes?: Change[];
 }
 
-// Sentence pairs as symbols separated by spaces, with gold links (source position, target position) if there are any.
+// Sentence pairs as symbols separated by spaces, with gold links (source position, target position) if there are any;
+// links matter for held-out pairs only. For the task "french" the worker finds them itself, in french-pairs.js.
 export interface PairData {
   symbols?: string[];
   train: DataPair[];

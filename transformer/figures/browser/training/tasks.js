@@ -11,7 +11,7 @@ import { Random } from "./random.js";
 /**
  * @typedef {[string[], string[], [number, number][] | null]} TaskExample
  * @typedef {{ size: number, weight: number, draw: (random: Random) => TaskExample }} Stratum
- * @typedef {{ symbols: string[], options: Record<string, [number, number, number]>, training: Partial<import("./protocol.d.ts").Settings>, validShare?: number, strata: (options: Record<string, number>) => Stratum[] }} Task
+ * @typedef {{ symbols: string[], options: Record<string, [number, number, number]>, training: Partial<import("./protocol.d.ts").Settings>, validShare?: number, pairsFile?: string, strata: (options: Record<string, number>) => Stratum[] }} Task
  */
 
 const ALPHABET = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -238,6 +238,14 @@ export const TASKS = {
         return [[`n${a}`, "-", `n${b}`], [`n${(a - b + modulus) % modulus}`], null];
       },
     }],
+  },
+  // Its grammar is written in Python only (transformer/text/grammar/), which writes its pairs into `pairsFile`.
+  french: {
+    symbols: [],
+    options: {},
+    training: { steps: 1000, batch: 64, learning_rate: 0.004 },
+    pairsFile: "french-pairs.js",
+    strata: () => [],
   },
 };
 

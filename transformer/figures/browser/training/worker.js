@@ -48,20 +48,27 @@ let isLooping = false;
 /** @param {Report} report @param {Transferable[]} [transfer] */
 const post = (report, transfer = []) => self.postMessage(report, { transfer });
 
+let handled = Promise.resolve(); // commands are handled one after the other
 self.addEventListener("message", ({ data: command }) => {
+  handled = handled.then(() => handle(command));
+});
+
+async function handle(command) {
   try {
     if (command.type !== "start" && !run) throw new Error("There is no run yet; the first command must be start.");
-    const result = commands[command.type](command);
+    const result = await commands[command.type](command);
     if (command.id !== undefined) post({ type: "answer", id: command.id, result });
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     post(command.id === undefined ? { type: "problem", problem } : { type: "answer", id: command.id, problem });
   }
-});
+}
 
 const commands = {
-  start({ description, data, state, paused: startsPaused = false, stepsPerSecond: speed = 0 }) {
-    run = new Run(description, { data, state });
+  async start({ description, data, state, paused: startsPaused = false, stepsPerSecond: speed = 0 }) {
+    const { pairsFile } = TASKS[description.settings.task] ?? {};
+    const pairs = pairsFile && !data ? (await import(new URL(pairsFile, import.meta.url).href)).PAIR_DATA : data;
+    run = new Run(description, { data: pairs, state });
     [paused, stepsPerSecond, seconds, reached, unreported] = [
       startsPaused,
       speed,

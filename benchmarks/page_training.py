@@ -1,0 +1,147 @@
+"""Training in the page: time to learn two tasks, a fork with five seeds, memory.
+
+    python -m benchmarks.page_training [--seeds 8]
+
+Runs the site's worker in Chromium, and the Python trainer in the same run. A run is correct when at
+least 99% of 500 held-out sequences (95% of French sentences) are written without an error in free
+greedy decoding; all evaluations are counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Page
+
+from benchmarks.site import renderer_megabytes, report
+from benchmarks.training import learn_ours
+from tests.live_app import chromium, http_server
+from transformer.figures.live_page import LIVE_POLICY, worker_scripts
+from transformer.text.tasks import TASKS
+from transformer.text.tasks.pair_data import pair_data
+
+FRENCH_GOAL = 0.95
+FORK_STEP, FORK_SEEDS = 200, 5
+PAGE = f"""<!doctype html><html><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{LIVE_POLICY}">
+<link rel="icon" href="data:,"><title>Training</title></head><body></body></html>"""
+
+# Starts a worker and calls `look(report)` for each of its reports, until it returns something.
+START_WORKER = """(() => {
+  window.workers = [];
+  window.train = (command, look) => new Promise((done, fail) => {
+    const worker = new Worker("scripts/training/worker.js", { type: "module" });
+    workers.push(worker);
+    worker.onmessage = ({ data }) => {
+      const result = look(data, worker);
+      if (result !== undefined) done(result);
+      if (data.problem) fail(new Error(data.problem));
+    };
+    worker.postMessage({ type: "start", ...command });
+  });
+  window.stop = () => { for (const worker of workers.splice(0)) worker.terminate(); };
+})();"""
+
+# The seconds until a share of the held-out pairs is first correct, or null.
+TIME_TO_GOAL = """async ([settings, goal, data]) => {
+  const seconds = await train({ description: { settings }, data }, (report) => {
+    if (report.type === "finished") return Infinity;
+    const { correct, count, seconds } = report.evaluation ?? { count: 0 };
+    return count === 500 && correct >= goal * count ? seconds : undefined;
+  });
+  stop();
+  return Number.isFinite(seconds) ? seconds : null;
+}"""
+
+# Milliseconds until the attention of the first trained weights has arrived.
+TIME_TO_PICTURE = """async () => {
+  const start = performance.now();
+  const time = await train({ description: { settings: {} } }, (report) => {
+    return report.type === "progress" && report.step > 0 ? performance.now() - start : undefined;
+  });
+  stop();
+  return time;
+}"""
+
+# Seconds for the seeds of a fork in which one head is off, as many at a time as there are cores.
+TIME_OF_FORK = """async ([step, seeds]) => {
+  const state = await train({ description: { settings: { seed: 1 } } }, (report, worker) => {
+    const moved = report.type === "progress" && report.step >= step;
+    if (moved) worker.postMessage({ type: "state", id: 1 });
+    return report.type === "answer" ? report.result : undefined;
+  });
+  stop();
+  const start = performance.now();
+  const queue = Array.from({ length: seeds }, (_, i) => i + 1);
+  await Promise.all(Array.from({ length: navigator.hardwareConcurrency }, async () => {
+    while (queue.length) {
+      const changes = [{ step: state.step, settings: { off: "c1.0", seed: queue.pop() } }];
+      const start = { description: { ...state.description, changes }, state };
+      await train(start, (report) => report.type === "finished" ? true : undefined);
+    }
+  }));
+  stop();
+  return (performance.now() - start) / 1000;
+}"""
+
+# A run and three forks, all of them training.
+START_FOUR = """async () => {
+  const moves = (report) => report.type === "progress" && report.step > 20 ? true : undefined;
+  const start = (seed) => train({ description: { settings: { seed } } }, moves);
+  await Promise.all([1, 2, 3, 4].map(start));
+}"""
+
+
+def _report_times(label: str, page_times: list[float | None], python_times: list[float]) -> None:
+    learned = [time for time in page_times if time is not None]
+    print(f"{label}: {len(learned)} of {len(page_times)} seeds", flush=True)
+    if learned:
+        report("  in the page, seconds of work", learned, "6 for reverse", 1, "s")
+        report("  slowest seed", [max(learned)], "–", 1, "s")
+    report("  Python trainer", python_times, "–", 1, "s")
+    if learned:
+        ratio = median(learned) / median(python_times)
+        report("  page / Python", [ratio], "1, French 1.5", 2, "×")
+
+
+def _measure_learning(page: Page, seeds: int) -> None:
+    times = [page.evaluate(TIME_TO_GOAL, [{"seed": n}, 0.99, None]) for n in range(1, seeds + 1)]
+    _report_times("reverse to 99%", times, [learn_ours(seed) for seed in (1, 2, 3)])
+    data: dict[str, Any] = pair_data(TASKS["french"])
+    times = [page.evaluate(TIME_TO_GOAL, [{"task": "french", "seed": 1}, FRENCH_GOAL, data])]
+    _report_times("French grammar to 95%", times, [learn_ours(1, "french", FRENCH_GOAL)])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--seeds", type=int, default=8, help="how often reverse is learned")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        for path, script in worker_scripts().items():
+            file = Path(folder) / "scripts" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(script, encoding="utf-8")
+        (Path(folder) / "index.html").write_text(PAGE, encoding="utf-8")
+        with http_server(Path(folder)) as address:
+            page = browser.new_page()
+            page.add_init_script(START_WORKER)
+            page.goto(address)
+            pictures = [float(page.evaluate(TIME_TO_PICTURE)) for _ in range(8)]
+            report("from Play to the first moving picture", pictures, "300")
+            _measure_learning(page, options.seeds)
+            fork = float(page.evaluate(TIME_OF_FORK, [FORK_STEP, FORK_SEEDS]))
+            report("a fork with five seeds", [fork], "45", 1, "s")
+            page.evaluate(START_FOUR)
+            report(
+                "memory of the tab, four runs training", [renderer_megabytes()], "250", unit="MB"
+            )
+
+
+if __name__ == "__main__":
+    main()
