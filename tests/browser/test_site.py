@@ -6,8 +6,12 @@ import json
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -17,6 +21,7 @@ from tests.live_app import FLAGS, http_server
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.app_folders import APP_FOLDER
+from transformer.ui.base.registry import PAGES
 from transformer.ui.services import models
 from transformer.ui.site.static_site import write_site
 from transformer.ui.widgets.lessons import course
@@ -69,7 +74,7 @@ def test_a_sentence_is_translated_as_in_python(
     # Selected by the script, which then listens to clicks.
     heads_tab = page.get_by_role("tab", name="Heads", exact=True)
     expect(heads_tab).to_have_attribute("aria-selected", "true")
-    assert "page=attention" in page.url
+    assert "depth=heads" in page.url
     view_address = page.url
     for name in ("Model", "Heatmap", "Query–key", "Decoding", "Compare"):
         page.get_by_role("tab", name=name).click()
@@ -104,9 +109,12 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
 ) -> None:
     translator = Translator.load(APP_FOLDER / "checkpoints" / "en-de", device="cpu")
     page = new_page(alone=True)
-    page.goto(f"{address}?page=heads&model=en-de")
-    _wait_until_ready(page)
+    page.goto(address)
     page.get_by_label("Your sentence, in English").fill(TEXT)
+    page.get_by_label("Languages").select_option("en-de")
+    page.get_by_role("button", name="Switch off", exact=True).click()
+    _wait_until_ready(page)
+    expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
     results = page.locator(".hu-live-results")
     expected_text = translator.translate(TEXT, method="greedy").text
     expect(results).to_contain_text(expected_text)
@@ -114,7 +122,7 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
     off = ",".join(f"c{layer}" for layer in range(translator.model.config.n_layers))
     hooks = switched_off(translator.model.config, named_heads(translator.model.config, off))
     altered = translator.translate(TEXT, method="greedy", hooks=hooks).text
-    expect(results.get_by_text("With these heads changed")).to_be_visible()
+    expect(results.get_by_text("After the change")).to_be_visible()
     second = results.locator("section").nth(1).locator("p")
     assert second.inner_text().removesuffix(" … (stopped at the maximum length)") == altered
     page.get_by_role("button", name="Compare every head").click()
@@ -139,7 +147,7 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     expected = en_fr.translate(TEXT, method="greedy").text
     words = page.get_by_role("group", name=re.compile("Translated words"))
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-    page.get_by_role("link", name="Course").click()
+    page.get_by_role("link", name="Learn").click()
     page.get_by_role("link", name="Begin: Whose umbrella?").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
 
@@ -151,7 +159,7 @@ def test_invalid_input_gets_one_sentence(address: str, new_page: NewPage) -> Non
     field = page.get_by_label("Your sentence, in English")
     for text, problem in (
         ("", "Type a few words"),
-        ("🎉🎉", "The text contains only symbols; type a word."),
+        ("🎉🎉 +", "The text contains only symbols; type a word."),
         ("word " * 1000, "at most 512 can be translated at once"),
     ):
         field.fill(text)
@@ -201,6 +209,144 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
 
 
+@pytest.fixture
+def broken_site(site: Path, tmp_path: Path) -> Path:
+    """Return the folder of a copy of the site; its files may be replaced, not written into."""
+    return Path(shutil.copytree(site, tmp_path / "broken", copy_function=os.link))
+
+
+LOADING_PROBLEM = ".hu-live-loading [role=status]"
+
+
+def _page_with_errors(new_page: NewPage, address: str) -> Page:
+    """Open a page in which a failed request is expected: its console messages are not checked."""
+    browser = new_page(alone=True).context.browser
+    assert browser is not None
+    page = browser.new_context().new_page()
+    page.set_default_timeout(ELEMENT_TIMEOUT_MS)
+    page.goto(address)
+    return page
+
+
+def test_a_missing_module_of_the_worker_is_named(broken_site: Path, new_page: NewPage) -> None:
+    (broken_site / "scripts" / "model" / "beam.js").unlink()
+    with http_server(broken_site) as address:
+        page = _page_with_errors(new_page, address)
+        expected = "the server answers 404 for scripts/model/beam.js."
+        expect(page.locator(LOADING_PROBLEM)).to_contain_text(expected)
+        page.get_by_label("Your sentence, in English").fill(TEXT)
+        expect(page.get_by_text(re.compile("module workers"))).to_have_count(0)
+        expect(page.locator(".hu-live-bar")).to_be_hidden()
+        page.context.close()
+
+
+@pytest.mark.parametrize("path", ["", "lessons/umbrella.html"])
+def test_a_page_without_its_script_says_what_is_wrong(
+    broken_site: Path, new_page: NewPage, path: str
+) -> None:
+    (broken_site / "live.js").unlink()
+    with http_server(broken_site) as address:
+        page = _page_with_errors(new_page, address + path)
+        expect(page.get_by_text("live.js is missing")).to_be_visible()
+        page.goto((broken_site / (path or "index.html")).as_uri())
+        expect(page.get_by_text("python -m http.server")).to_be_visible()
+        page.context.close()
+
+
+def test_an_interrupted_download_continues_where_it_ended(
+    site: Path, new_page: NewPage, en_fr: Translator
+) -> None:
+    weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
+    ranges: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not self.path.startswith("/models/en-fr/model.safetensors"):
+                return super().do_GET()
+            ranges.append(self.headers.get("Range", ""))
+            if len(ranges) == 2:
+                return self.send_error(503)
+            start = int(re.sub(r"\D", "", ranges[-1]) or 0)
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(weights) - start))
+            self.end_headers()
+            self.wfile.write(weights[start : None if start else len(weights) // 2])
+            return None
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("localhost", 0), partial(Handler, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        page = _page_with_errors(new_page, f"http://localhost:{server.server_port}/")
+        expect(page.locator(LOADING_PROBLEM)).to_contain_text("try again to continue")
+        field = page.get_by_label("Your sentence, in English")
+        field.fill("Hello.")
+        expect(page.locator(LOADING_PROBLEM)).to_contain_text("the server answers 503")
+        expect(page.locator(".hu-live-bar")).to_be_hidden()
+        page.reload()
+        field.fill(TEXT)
+        expected = en_fr.translate(TEXT, method="greedy").text
+        words = page.get_by_role("group", name=re.compile("Translated words"))
+        expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+        assert ranges[0] == ""
+        assert int(re.sub(r"\D", "", ranges[-1])) >= len(weights) // 4
+        page.context.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_addresses_cannot_name_what_the_site_does_not_have(
+    address: str, new_page: NewPage, en_fr: Translator
+) -> None:
+    page = new_page(alone=True)
+    names = ("__proto__", "constructor", "toString", "hasOwnProperty")
+    fields = ("page", "depth", "model", "ablation", "kind", "measure", "order", "combine", "view")
+    for name, depth in zip(names, ("bands", "heads", "steps", "off"), strict=True):
+        hostile = {**dict.fromkeys(fields, name), "depth": depth, "off": "c5", "text": TEXT}
+        page.goto(f"{address}?{urlencode(hostile)}")
+        page.reload()  # else nothing is loaded for an address that differs only after the "?"
+        _wait_until_ready(page)
+        expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+        shown = {"bands": "^Source words", "off": "^Cross-attention", "steps": "^The translation"}
+        label = re.compile(shown.get(depth, "choose a layer and a head"))
+        expect(page.get_by_label(label).first).to_be_visible()
+    page.goto(f"{address}?depth=constructor&text={TEXT}")
+    _wait_until_ready(page)
+    assert _translation_when_finished(page) == en_fr.translate(TEXT, method="greedy").text
+    page.goto(f"{address}lessons/umbrella.html?model=__proto__")
+    _wait_until_ready(page)
+    page.locator(".hu-lesson-panel").wait_for(state="attached")
+
+
+@pytest.mark.parametrize("text", ["?", "...", "Hello?!"])
+def test_punctuation_is_translated_as_in_python(
+    address: str, new_page: NewPage, en_fr: Translator, text: str
+) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?{urlencode({'text': text})}")
+    _wait_until_ready(page)
+    expected = en_fr.translate(text, method="greedy").text
+    assert _translation_when_finished(page).split() == expected.split()
+
+
+def test_the_translation_stays_in_view_on_a_phone(address: str, new_page: NewPage) -> None:
+    page = new_page(390, alone=True, has_touch=True)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(address)
+    _wait_until_ready(page)
+    _translation_when_finished(page)
+    page.get_by_role("switch", name="layer 6, head 8", exact=True).tap()
+    words = page.get_by_role("group", name=re.compile("Translated words"))
+    expect(words).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("Without L6·H8")).to_be_in_viewport()
+    page.get_by_role("button", name="Switch off", exact=True).tap()
+    page.get_by_role("switch", name="Cross-attention, layer 6, head 1", exact=True).tap()
+    expect(page.get_by_text("After the change")).to_be_in_viewport()
+
+
 NOT_STORED = "this browser cannot store it"
 
 
@@ -211,7 +357,7 @@ def _check_use_without_storage(page: Page, address: str, en_fr: Translator) -> N
     words = page.get_by_role("group", name=re.compile("Translated words"))
     expected = en_fr.translate(TEXT, method="greedy").text
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-    page.get_by_role("link", name="Attention").click()
+    page.get_by_role("button", name="All heads", exact=True).click()
     expect(page.get_by_text("Pin a word")).to_be_visible()
     page.goto(f"{address}lessons/umbrella.html")
     expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
@@ -252,14 +398,14 @@ def test_forbidden_storage_is_reported(
 @pytest.mark.slow
 def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
     page = new_page(390, "dark", alone=True)
-    for path in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
+    for path in ("", "?depth=heads", "?depth=steps", "?depth=off&off=c5.0", "learn.html"):
         page.goto(address + path)
         if not path.endswith(".html"):
             _wait_until_ready(page)
-        if "attention" in path:
-            expect(page.get_by_text("Pin a word")).to_be_visible()
         if "heads" in path:
-            expect(page.get_by_text("With these heads changed")).to_be_visible()
+            expect(page.get_by_text("Pin a word")).to_be_visible()
+        if "off" in path:
+            expect(page.get_by_text("After the change")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
         background = "getComputedStyle(document.body).backgroundColor"
         assert page.evaluate(background) == "rgb(18, 22, 28)"
@@ -269,7 +415,7 @@ def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
 
 def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
-    page.goto(f"{address}course.html")
+    page.goto(f"{address}learn.html")
     page.get_by_role("link", name="Begin: Whose umbrella?").click()
     wrong = page.locator("details", has_text="Incorrect").first
     wrong.locator("summary").click()
@@ -292,13 +438,36 @@ def test_every_link_leads_to_a_page_of_the_site(
     page = new_page(390, "dark", alone=True)
     steps = [*(site / "lessons").iterdir()]
     assert {path.stem for path in steps} == {lesson.name for lesson in course.LESSONS}
-    for path in (site / "course.html", *steps):
+    for path in (site / "learn.html", *steps):
         page.goto(address + path.relative_to(site).as_posix())
         targets = "nodes => nodes.map((node) => node.href ?? node.src)"
         for target in page.eval_on_selector_all("a, iframe, link[rel=stylesheet]", targets):
             file = target.partition("?")[0].removeprefix(address)
             assert (site / (file or "index.html")).is_file(), (path.name, target)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
+
+
+def test_the_lesson_on_training_shows_the_film_that_it_names(
+    address: str, new_page: NewPage
+) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}lessons/reverse.html")
+    page.get_by_text("Show the answer").click()
+    film = page.frame_locator("iframe")
+    expect(film.get_by_role("button", name="Play", exact=True)).to_be_visible()
+
+
+def test_the_site_names_its_pages_and_depths_as_the_app_does(
+    address: str, new_page: NewPage
+) -> None:
+    page = new_page(alone=True)
+    page.goto(address)
+    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    expect(links).to_have_text([PAGES["app.py"].title, PAGES["pages/learn.py"].title])
+    depths = page.get_by_role("group", name="How much to show").get_by_role("button")
+    expect(depths).to_have_text([*PAGES["app.py"].depths.values()])
+    links.last.click()
+    expect(links.last).to_have_attribute("aria-current", "page")
 
 
 def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> None:
@@ -338,7 +507,7 @@ def test_an_existing_folder_is_kept_and_a_failure_leaves_no_files(
         raise RuntimeError("simulated")
 
     monkeypatch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
-    monkeypatch.setattr("transformer.ui.site.index_page", fail)
+    monkeypatch.setattr("transformer.ui.site.static_site.index_page", fail)
     with pytest.raises(RuntimeError, match="simulated"):
         write_site(tmp_path / "site")
     assert not [path for path in tmp_path.iterdir() if path.name != "runs"]

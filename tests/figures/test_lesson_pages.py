@@ -47,13 +47,13 @@ def hostile(text: str) -> CourseStep:
 
 def test_no_text_becomes_an_element() -> None:
     plain = hostile("plain")
-    plain_tags = ParsedPage(step_page(plain, "home", plain, plain, "footer")).names
+    plain_tags = ParsedPage(step_page(plain, plain, plain, "footer")).names
     listed = ParsedPage(
         index_page("t", ["lead"], [("part", [plain])], [("l", [ViewLink("x", "y")])], "f")
     )
     for text in HOSTILE:
         step = hostile(text.replace("$", ""))
-        assert ParsedPage(step_page(step, text, step, step, "footer")).names <= plain_tags | {
+        assert ParsedPage(step_page(step, step, step, "footer")).names <= plain_tags | {
             "b",
             "i",
             "code",
@@ -67,8 +67,8 @@ def test_no_text_becomes_an_element() -> None:
 
 def test_the_first_and_the_last_step_have_one_neighbour() -> None:
     step = hostile("one")
-    assert ParsedPage(step_page(step, "home", None, step, "f")).text.count("→") == 1
-    assert ParsedPage(step_page(step, "home", step, None, "f")).text.count("←") == 1
+    assert ParsedPage(step_page(step, None, step, "f")).text.count("→") == 1
+    assert ParsedPage(step_page(step, step, None, "f")).text.count("←") == 1
 
 
 def picture(lit: int | None = None) -> Picture:

@@ -132,7 +132,9 @@ def test_a_token_outside_of_its_sentence_shows_whether_it_continues_a_word(
 
 def test_bytes_that_spell_characters_are_joined_and_others_stay_bytes() -> None:
     assert join_bytes("<0xC3><0x89>teins") == "Éteins"
-    assert join_bytes("<0xE2><0x98><0x83>!<0xC3>") == "☃!⟨C3⟩"
+    assert join_bytes("<0xE2><0x98><0x83>!<0xC3>") == "☃!�"
+    family = "👨\u200d👧"
+    assert join_bytes("".join(f"<0x{byte:02X}>" for byte in family.encode())) == family
     assert join_bytes("a<0x00><0x0A>b") == "a⟨00⟩⟨0A⟩b"
     for text in ("", "no bytes", "<0xZZ>", "\ud800"):
         assert join_bytes(text) == text

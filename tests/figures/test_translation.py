@@ -199,7 +199,7 @@ def test_bytes_are_joined_in_words_and_in_alternatives() -> None:
     trace.translation.steps = [Step(n, (), (candidate,), candidate) for n in range(len(tokens))]
     assert [word["text"] for word in glance_data(trace)["words"]] == [
         "Éteins",
-        "la⟨E2⟩.",
+        "la�.",
     ]
 
 

@@ -67,8 +67,8 @@ def report(
     """Compute the report `subject`, one of `REPORTS`.
 
     Args:
-        options: for "ablation" and "without": bleu, whether to translate the corpus each time; for
-            "without": heads, those to switch off, as "e3.2,c5".
+        options: for "ablation", "without" and "pruning": bleu, whether to translate the corpus each
+            time; for "without": heads, those to switch off, as "e3.2,c5".
 
     Raises:
         ValueError: for another subject or option, and as the measurement does.
@@ -184,7 +184,9 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Figure
     ), {}
 
 
-def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
+def _pruning(
+    translator: Translator, corpus: Corpus, progress: Progress, bleu: bool = False
+) -> Figures:
     """Prune more and more heads, the least important first, in steps of a layer's number of heads.
 
     There is one curve for each variant of importance.
@@ -194,7 +196,9 @@ def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Figu
     for n, (name, order) in enumerate(orders.items()):
         counts = range(0, len(order) + 1, translator.model.config.n_heads)
         curve_progress = scaled_progress(progress, 0.1 + 0.45 * n, 0.45)
-        curve = pruning_curve(translator, corpus, order, counts=counts, progress=curve_progress)
+        curve = pruning_curve(
+            translator, corpus, order, counts=counts, bleu=bleu, progress=curve_progress
+        )
         curve.insert(0, "order", name)
         curves.append(curve)
     listed = {name: [list(head) for head in order] for name, order in orders.items()}
@@ -243,7 +247,7 @@ REPORTS: dict[str, Callable[..., Figures]] = {
     **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }
 """Everything that `analyse --what` and a page's computation can request."""
-OPTIONS = {"ablation": ("bleu",), "without": ("heads", "bleu")}
+OPTIONS = {"ablation": ("bleu",), "without": ("heads", "bleu"), "pruning": ("bleu",)}
 """Options of the reports that have any."""
 
 

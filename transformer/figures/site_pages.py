@@ -14,9 +14,11 @@ from typing import Any
 
 from transformer.figures.inline_markdown import html_of
 from transformer.figures.lesson_sheet import Picture, weights_drawing
-from transformer.figures.live_page import LIVE_POLICY
+from transformer.figures.live_page import LIVE_POLICY, NOT_STARTED, PLACES, header_html
 from transformer.figures.views import json_script
 
+LEARN = PLACES[1][0]
+"""File of the list of lessons."""
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --ground: #fff; --soft: #f1f3f5; --link: #0072b2;
   --line: #c8ced4; --muted: #4d555e; }
@@ -27,7 +29,12 @@ body { margin: 0; font: 17px/1.55 system-ui, sans-serif; color: var(--ink);
   background: var(--ground); overflow-wrap: anywhere; }
 header, main, footer { max-width: 74rem; margin: 0 auto; padding: 0.8rem 1.2rem; }
 header { display: flex; flex-wrap: wrap; gap: 0.4rem 1.4rem; border-bottom: 1px solid var(--line); }
-header a:first-child { font-weight: 700; } footer { color: var(--muted); font-size: 0.9rem; }
+header { align-items: baseline; } header nav { display: flex; gap: 0.4rem; }
+header nav a { padding: 0.15rem 0.7rem; border-radius: 8px; color: inherit; text-decoration: none; }
+header nav a:hover, header nav a[aria-current] { background: var(--soft); }
+header nav a[aria-current] { font-weight: 650; }
+@keyframes appear { from { visibility: hidden; } }
+.not-started { animation: appear 3s step-end; } footer { color: var(--muted); font-size: 0.9rem; }
 a { color: var(--link); } h1 { font-size: 1.9rem; line-height: 1.2; margin: 1rem 0 0.4rem; }
 h2 { font-size: 1.25rem; margin: 2rem 0 0.5rem; } p, ol, details, blockquote { max-width: 46rem; }
 .meta { color: var(--muted); margin: 0 0 1rem; } .question { font-weight: 650; font-size: 1.1rem; }
@@ -59,7 +66,7 @@ _PAGE = """<!doctype html>
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title><link rel="icon" href="data:,">
 <link rel="stylesheet" href="{up}site.css">{style}</head><body>
-<header>{links}</header>
+{header}
 <main>
 {body}
 </main>
@@ -120,16 +127,15 @@ class CourseStep:
 
 def step_page(
     step: CourseStep,
-    home: str,
     previous_step: CourseStep | None,
     next_step: CourseStep | None,
     footer: str,
 ) -> str:
-    """Return the page of one question; `home` is the title of the course."""
+    """Return the page of one question."""
     parts = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
     parts += [f"<p>{html_of(note)}</p>" for note in step.notes]
     if step.live is not None and step.site is not None:
-        parts.append('<div id="hu-live"></div>')
+        parts.append(NOT_STARTED)
     if step.exhibit or step.live is not None:
         parts.append(f'<p id="hu-exhibit">{html_of(step.exhibit)}</p>')
     if step.quote:
@@ -143,7 +149,8 @@ def step_page(
     if step.live is not None and step.site is not None:
         data = json_script("hu-site", step.site) + json_script("hu-lesson", step.live)
         scripts = f"\n{data}{_LIVE_SCRIPT}"
-    return _page(step.title, "../", home, "\n".join(parts), footer, scripts)
+    header = header_html("../", LEARN)
+    return _page(step.title, "../", header, "\n".join(parts), footer, scripts)
 
 
 def index_page(
@@ -153,7 +160,7 @@ def index_page(
     view_links: Sequence[tuple[str, Sequence[ViewLink]]],
     footer: str,
 ) -> str:
-    """Return the first page: an introduction, the parts of the course, and the views."""
+    """Return the list of lessons: an introduction, the parts of the course, and the views."""
     parts = [f"<h1>{escape(title)}</h1>", *(f"<p>{html_of(text)}</p>" for text in lead)]
     first = next((step for _, steps in sections for step in steps), None)
     if first is not None:
@@ -171,14 +178,13 @@ def index_page(
         listed = "".join(f"<li>{_link(link.file, escape(link.title))}</li>" for link in links)
         parts.append(f"<section><h2>{escape(name)}</h2><ul>{listed}</ul></section>")
     parts.append("</div>")
-    return _page(title, "", title, "\n".join(parts), footer)
+    return _page(title, "", header_html(current=LEARN), "\n".join(parts), footer)
 
 
-def _page(title: str, up: str, home: str, body: str, footer: str, scripts: str = "") -> str:
-    link = f'<a href="{up}index.html">Heads Up</a><a href="{up}course.html">{escape(home)}</a>'
+def _page(title: str, up: str, header: str, body: str, footer: str, scripts: str = "") -> str:
     return _PAGE.format(
         policy=LIVE_POLICY if scripts else _POLICY,
-        title=escape(title), up=up, style=_LIVE_STYLE if scripts else "", links=link, body=body,
+        title=escape(title), up=up, style=_LIVE_STYLE if scripts else "", header=header, body=body,
         footer=html_of(footer), scripts=scripts,
     )  # fmt: skip
 

@@ -21,6 +21,8 @@ CONTROL = frozenset(
 """Control tokens of this package and of BERT, BART and GPT-2, whose traces can be opened."""
 
 
+JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
+"""Invisible characters that belong to what is written: a joiner makes one emoji of several."""
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 """A piece that is one byte of a character for which the vocabulary has no piece."""
 _BYTES = re.compile(rf"(?:{BYTE.pattern})+")
@@ -29,7 +31,8 @@ _BYTES = re.compile(rf"(?:{BYTE.pattern})+")
 def join_bytes(text: str) -> str:
     """Return `text` with runs of byte pieces as the characters that they spell.
 
-    Incomplete characters and control characters are written as ⟨C3⟩, to distinguish them from text.
+    A byte of an incomplete character becomes "�", as in decoded text; control characters are
+    written as ⟨0A⟩.
     """
     if "<0x" not in text:
         return text
@@ -38,12 +41,15 @@ def join_bytes(text: str) -> str:
 
 def _decode_bytes(raw: bytes) -> str:
     letters = raw.decode("utf-8", "surrogateescape")
-    return "".join(
-        letter
-        if letter.isprintable() or unicodedata.category(letter) == "Zs"
-        else "".join(f"⟨{byte:02X}⟩" for byte in letter.encode("utf-8", "surrogateescape"))
-        for letter in letters
-    )
+    return "".join(map(_visible, letters))
+
+
+def _visible(letter: str) -> str:
+    if letter.isprintable() or letter in JOINERS or unicodedata.category(letter) == "Zs":
+        return letter
+    if unicodedata.category(letter) == "Cs":  # the escape of a byte that is no character
+        return "\N{REPLACEMENT CHARACTER}"
+    return "".join(f"⟨{byte:02X}⟩" for byte in letter.encode())
 
 
 @dataclass(frozen=True)

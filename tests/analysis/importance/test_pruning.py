@@ -113,6 +113,9 @@ def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
     assert scored.off.tolist() == [1, 3]
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1)
+    with_bleu = pruning_curve(translator, THREE_PAIRS, order, counts=[0, 3], bleu=True)
+    together = measure_without(translator, THREE_PAIRS, [[], order], bleu=True).to_frame()
+    assert with_bleu.bleu.tolist() == together.bleu.tolist()
     with pytest.raises(ValueError, match="from 0 to 3"):
         pruning_curve(translator, THREE_PAIRS, order, counts=[4])
 

@@ -84,3 +84,26 @@ test("an unusable file is reported in a sentence", async () => {
     await assert.rejects(fetchFile(FILE, () => {}), { message });
   }
 });
+
+test("an interrupted download continues where it ended if the server sends parts, and starts again if it does not", async () => {
+  for (const sendsParts of [true, false]) {
+    const ranges = [];
+    mockBrowser({});
+    globalThis.fetch = (_, { headers }) => {
+      ranges.push(headers?.Range ?? "");
+      const start = sendsParts ? Number(/\d+/.exec(ranges.at(-1))?.[0] ?? 0) : 0;
+      if (ranges.length > 1) return Promise.resolve(new Response(CONTENT.slice(start), { status: start ? 206 : 200 }));
+      let count = 0;
+      const body = new ReadableStream({
+        pull: (controller) =>
+          count++ ? controller.error(new TypeError("cut")) : controller.enqueue(CONTENT.slice(0, 300)),
+      });
+      return Promise.resolve(new Response(body));
+    };
+    await assert.rejects(fetchFile(FILE, () => {}), { message: /try again to continue\.$/ });
+    const progress = [];
+    assert.deepEqual((await fetchFile(FILE, (loaded) => progress.push(loaded))).bytes, CONTENT);
+    assert.deepEqual(ranges, ["", "bytes=300-"]);
+    assert.equal(progress.at(-1), CONTENT.length);
+  }
+});

@@ -92,7 +92,7 @@ const commands = {
         explorer: bytes.toBase64(),
         measured: measured.toBase64(),
         later: later.map((part) => ({ ...part, values: [...part.values] })),
-        glance: glanceData(trace, { alternatives: wordAlternatives(translator, trace), forcedPieces: 1 }),
+        glance: glanceData(trace, { alternatives: finish(wordAlternatives(translator, trace)), forcedPieces: 1 }),
         aligned: glanceData(trace, { aligner }),
       };
     });

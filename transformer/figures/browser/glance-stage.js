@@ -10,6 +10,7 @@ const BAND_WIDTHS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of we
 const WRAPPED_BAND_WIDTH = 7; // the same where lines wrap and bands pass between words
 const MAX_WORDS_WITH_FULL_BANDS = 13; // with more words, bands are faint except those of the word under the pointer
 const MAX_WORDS_WITH_ALL_BANDS = 24; // with more words, only the strongest band of each word is drawn, except when hovering
+const MAX_STICKY_SHARE = 0.45; // of the window's height; a higher picture does not stay on a phone's screen
 
 const svgNode = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -120,6 +121,7 @@ export function makeGlanceStage({ go, onHover }) {
   // Compute the bands' paths, after the words have been laid out.
   function layoutBands() {
     if (!data || !node.isConnected || !node.clientWidth) return;
+    node.classList.toggle("hu-low", node.offsetHeight < innerHeight * MAX_STICKY_SHARE);
     const frame = node.getBoundingClientRect();
     const box = (element) => {
       const bounds = element.getBoundingClientRect();

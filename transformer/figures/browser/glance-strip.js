@@ -183,8 +183,11 @@ export function effectNodes({ original_words: originalWords, words }, headsOff) 
   const change = changeOf(originalWords, words);
   if (!change.isSame) {
     return [
-      `Without ${shownNames} the translation changes. With all heads it is: `,
-      el("q", {}, el("bdi", {}, originalWords.map(({ text }) => text).join(" "))),
+      `Without ${shownNames} the translation is now `,
+      quoted(words),
+      ". With all heads it is ",
+      quoted(originalWords),
+      ".",
     ];
   }
   const word = el("strong", {}, el("bdi", {}, withoutPunctuation(change.text)));
@@ -194,6 +197,8 @@ export function effectNodes({ original_words: originalWords, words }, headsOff) 
     `: ${wholePercent(change.before)} with all heads, ${wholePercent(change.after)} now.`,
   ];
 }
+
+const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text).join(" ")));
 
 function namesOf(headsOff) {
   if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;

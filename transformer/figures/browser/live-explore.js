@@ -1,42 +1,37 @@
-// The site's explorer with all views: the sentence, how it is translated, and what it is compared with.
+// The depths All heads and Step by step of the site: the explorer, how the sentence is translated, and what it is
+// compared with.
 
 import { el } from "./base.js";
 import { explorerView } from "./explorer.js";
 import { textProblem } from "./live-client.js";
+import { ablationOf } from "./live-heads.js";
 import { arrayOf } from "./store.js";
 
 const BEAM_SIZE = 4; // beam size of the paper
 const EXPLORE_DELAY_MS = 250; // ms after the last key
 
-// `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests.
-export function explorePage(container, context) {
-  const field = liveField("Your sentence");
+// `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests. `names` are
+// those of the explorer's views that it shows.
+export function explorePage(container, context, names = Object.keys(context.tabs)) {
+  const hasCompare = names.includes("compare");
   const other = liveField("Compare with another sentence");
   const beam = el("input", { type: "checkbox" });
   const changedHeadsNote = el("p", { class: "hu-live-note" });
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
-  const root = el("div", {});
-  container.append(
-    el(
-      "div",
-      { class: "hu hu-file hu-live-form" },
-      ...(context.lesson ? [] : [
-        field.node,
-        other.node,
-        el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`),
-      ]),
-      changedHeadsNote,
-      problem,
-    ),
-    root,
-  );
+  const root = el("div", { hidden: "" }); // until it has something to show
+  container.append(el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, problem), root);
+  if (!context.lesson) {
+    const beamChoice = el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`);
+    container.append(el("div", { class: "hu hu-file hu-live-form" }, beamChoice, ...(hasCompare ? [other.node] : [])));
+  }
   const view = explorerView(
     root,
     (state, { size: _, ...linked }) => {
+      if (names.length === 1) delete linked.view; // the depth has no other
       context.link(state, linked);
       draw(); // another token may have been forced
     },
-    context.tabs,
+    Object.fromEntries(names.map((name) => [name, context.tabs[name]])),
     false,
     true,
   );
@@ -45,14 +40,14 @@ export function explorePage(container, context) {
 
   const requestFields = () => {
     const query = context.params();
-    const [other, off] = [query.get("other") ?? "", query.get("off") ?? ""];
+    const [other, off] = hasCompare ? [query.get("other") ?? "", query.get("off") ?? ""] : ["", ""];
     const isComparison = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
       model: context.model,
       text: context.text,
       other,
       off,
-      how: query.get("how") ?? "off",
+      ablation: ablationOf(context),
       number: context.number ?? 0,
       force: isComparison ? "" : query.get("force") ?? "",
       beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
@@ -61,7 +56,6 @@ export function explorePage(container, context) {
 
   async function draw() {
     const request = requestFields();
-    field.set(request.text, context.modelInfo);
     other.set(request.other, context.modelInfo);
     beam.checked = request.beam > 1;
     changedHeadsNote.hidden = !request.off || Boolean(request.force);
@@ -76,12 +70,13 @@ export function explorePage(container, context) {
     const hasSameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) &&
       view.ctx.state?.force === (context.params().get("force") ?? "");
     lastRequest = JSON.stringify(request);
-    problem.textContent = textProblem(request.text);
-    if (problem.textContent) return;
+    problem.textContent = "";
+    if (textProblem(request.text)) return; // which the sentence's own field shows
     try {
       if (!hasSameSettings) visit += 1;
       const answer = await context.ask("explore", { ...request, start: startOf(context), visit });
       if (!answer) return;
+      root.hidden = false;
       problem.textContent = answer.refused;
       view.show(answer.bytes, (store, header) => {
         for (const meta of header.later) {
@@ -92,34 +87,42 @@ export function explorePage(container, context) {
         }
       });
     } catch (error) {
-      problem.textContent = error.message;
+      if (error.isLoadError) lastRequest = "";
+      else problem.textContent = error.message;
     }
   }
 
   function resetButton() {
     const button = el("button", { type: "button", class: "hu-button" }, "All heads as trained");
-    button.addEventListener("click", () => change({ off: null, how: null }));
+    button.addEventListener("click", () => change({ off: null, ablation: null }));
     return button;
   }
   const change = (fields) => {
     context.write(fields);
     draw();
   };
-  field.onText((text) => change({ text, force: null }));
-  other.onText((text) => change({ other: text || null, ...(text ? { off: null, how: null, view: "compare" } : {}) }));
+  other.onText((text) =>
+    change({ other: text || null, ...(text ? { off: null, ablation: null, view: "compare" } : {}) })
+  );
   beam.addEventListener("change", () => change({ method: beam.checked ? "beam" : null }));
   return { draw };
 }
 
-// The explorer's state in the address, with a number where the default is one.
+// The explorer's state in the address. What its fields do not allow is ignored.
 function startOf({ params, site }) {
-  const { defaults } = site.explorer;
-  const setParams = Object.entries(defaults).filter(([name]) => params().has(name));
+  const entries = Object.entries(site.fields).filter(([name, field]) => allows(field, params().get(name)));
   return Object.fromEntries(
-    setParams.map((
-      [name, value],
-    ) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]),
+    entries.map(([name, field]) => [name, "bounds" in field ? Number(params().get(name)) : params().get(name)]),
   );
+}
+
+// Whether a field of figures/state.py may have this value.
+/** @param {{ bounds?: number[], choices?: string[], form?: string }} field @param {string | null} text */
+function allows({ bounds, choices, form }, text) {
+  if (text === null) return false;
+  if (bounds) return /^-?\d{1,9}$/.test(text) && bounds[0] <= Number(text) && Number(text) <= bounds[1];
+  if (choices) return choices.includes(text);
+  return new RegExp(`^(?:${form})$`).test(text);
 }
 
 // A sentence field: `onText(callback)` registers a callback for its text, called after a short pause.

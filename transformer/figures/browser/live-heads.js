@@ -1,38 +1,21 @@
-// The switchboard of the site: heads switched off, and the changed translation next to the original.
+// The depth Switch off of the site: the switchboard, and the changed translation next to the original.
 
 import { el } from "./base.js";
 import { textProblem } from "./live-client.js";
-import { liveField } from "./live-explore.js";
 import { switchboardView } from "./switchboard.js";
 
-const OFF_METHODS = {
-  off: "zero output",
-  uniform: "uniform attention to all tokens",
-  mean: "their mean output over all positions",
-};
-
 export function headsPage(container, context) {
-  const field = liveField("Your sentence");
-  const offMethod = el(
+  const { ablations } = context.site;
+  const ablation = el(
     "select",
     {},
-    ...Object.entries(OFF_METHODS).map(([value, label]) => el("option", { value }, label)),
+    ...Object.entries(ablations).map(([value, label]) => el("option", { value }, label)),
   );
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
-  const root = el("div", {});
-  container.append(
-    el(
-      "div",
-      { class: "hu hu-file hu-live-form" },
-      ...(context.lesson
-        ? []
-        : [field.node, el("label", { class: "hu-live-check" }, "Switched-off heads have ", offMethod)]),
-      problem,
-    ),
-    results,
-    root,
-  );
+  const root = el("div", { hidden: "" }); // until it has something to show
+  const choices = context.lesson ? [] : [el("label", { class: "hu-live-check" }, "Kind of ablation ", ablation)];
+  container.append(el("div", { class: "hu hu-file hu-live-form" }, ...choices, problem), results, root);
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));
   root.firstElementChild.classList.add("hu-file");
   let lastRequest = "";
@@ -41,24 +24,25 @@ export function headsPage(container, context) {
     model: context.model,
     text: context.text,
     off: context.params().get("off") ?? "",
-    how: context.params().get("how") ?? "off",
+    ablation: ablationOf(context),
   });
 
   async function draw() {
     const request = currentRequest();
-    field.set(request.text, context.modelInfo);
-    offMethod.value = request.how in OFF_METHODS ? request.how : "off";
+    ablation.value = request.ablation;
     if (lastRequest === JSON.stringify(request)) return;
     lastRequest = JSON.stringify(request);
-    problem.textContent = textProblem(request.text);
-    if (problem.textContent) return;
+    problem.textContent = "";
+    if (textProblem(request.text)) return; // which the sentence's own field shows
     try {
-      const result = await context.ask("heads", { ...request, how: offMethod.value });
+      const result = await context.ask("heads", request);
       if (!result) return;
+      root.hidden = false;
       board.show(result.board);
       results.replaceChildren(...resultNodes(request, result));
     } catch (error) {
-      problem.textContent = error.message;
+      if (error.isLoadError) lastRequest = "";
+      else problem.textContent = error.message;
     }
   }
 
@@ -71,29 +55,21 @@ export function headsPage(container, context) {
         el(
           "p",
           { lang: context.modelInfo.languages[1] || null },
-          text || "(nothing)",
+          text || "(empty)",
           finished ? "" : " … (stopped at the maximum length)",
         ),
       );
-    if (!off) return [translationBlock("As trained", original)];
+    if (!off) return [translationBlock("With all heads", original)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
-    compare.addEventListener(
-      "click",
-      () =>
-        context.openPage("attention", {
-          off,
-          ...(offMethod.value === "off" ? {} : { how: offMethod.value }),
-          view: "compare",
-        }),
-    );
+    compare.addEventListener("click", () => context.openDepth("heads", { view: "compare" }));
     const comparisonNote = el(
       "p",
       { class: "hu-live-note" },
       original.text === altered.text ? "The translation stays the same." : "The translation has changed.",
     );
     return [
-      translationBlock("As trained", original),
-      translationBlock("With these heads changed", altered),
+      translationBlock("With all heads", original),
+      translationBlock("After the change", altered),
       el("section", {}, comparisonNote, compare),
     ];
   }
@@ -102,7 +78,15 @@ export function headsPage(container, context) {
     context.write(fields);
     draw();
   };
-  field.onText((text) => change({ text }));
-  offMethod.addEventListener("change", () => change({ how: offMethod.value === "off" ? null : offMethod.value }));
+  ablation.addEventListener(
+    "change",
+    () => change({ ablation: ablation.value === Object.keys(ablations)[0] ? null : ablation.value }),
+  );
   return { draw };
+}
+
+// The kind of ablation in the address; the first one if it has none.
+export function ablationOf({ site, params }) {
+  const name = params().get("ablation");
+  return Object.hasOwn(site.ablations, name) ? name : Object.keys(site.ablations)[0];
 }

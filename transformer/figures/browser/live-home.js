@@ -1,4 +1,5 @@
-// The site's first page: the same view as the app's (glance.js), with the model in this browser.
+// The top of the site's page Try: the same view as the app's (glance.js), with the model in this browser. It has the
+// sentence, the depths, and in the first depth the bands.
 
 import { glanceView } from "./glance.js";
 import { textProblem } from "./live-client.js";
@@ -6,15 +7,18 @@ import { textProblem } from "./live-client.js";
 export function homePage(container, context) {
   const view = glanceView(container, answer);
   container.firstElementChild.classList.add("hu-file"); // independent of the page's theme, light or dark
-  let lastRequest = ""; // model and text of the last request
+  let lastKey = ""; // model, heads and text of the last request
   let requestCount = 0; // ignores answers to earlier requests
+  let viewNumber = 0; // the view's number of its last request
   let lastTranslation = {}; // the last translation, which stays visible while another text cannot be translated
+
+  const keyOf = (text, off) => JSON.stringify([context.model, off, text]);
 
   // The data around a translation, as in ui/pages/home/glance.py.
   function viewData(text, fields) {
     const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
     return {
-      number: 0,
+      number: viewNumber,
       problem: "",
       typed: text,
       prefix: [],
@@ -27,6 +31,8 @@ export function homePage(container, context) {
       hint,
       examples,
       aligner_agreement,
+      depths: context.site.depths,
+      depth: context.depth,
       model: context.model === Object.keys(context.site.models)[0] ? "" : context.model,
       default_text: examples[0],
       text,
@@ -34,31 +40,42 @@ export function homePage(container, context) {
     };
   }
 
-  // Handles the view's requests: a translation, the alternatives, or opening a head.
+  // Handles the view's requests: a translation, the alternatives, another depth, or opening a head.
   /** @param {any} request */
-  async function answer({ open_head: openHead, text, number = 0, prefix = [], off = "", with_alternatives = false }) {
+  async function answer(
+    { open_head: openHead, depth, text, number = 0, prefix = [], off = "", with_alternatives = false },
+  ) {
+    if (depth) return context.openDepth(depth);
     if (openHead) {
-      return context.openPage("attention", { kind: "cross", layer: String(openHead[0]), head: String(openHead[1]) });
+      const [layer, head] = openHead.map(String);
+      const row = context.modelInfo.aligner?.weights_to === "input" ? { word_row: "input" } : {};
+      return context.openDepth("heads", { kind: "cross", layer, head, ...row });
     }
-    lastRequest = `${context.model} ${off} ${text}`;
+    viewNumber = Math.max(viewNumber, number);
+    if (context.depth !== "bands") return context.draw();
+    lastKey = keyOf(text, off);
     const requestNumber = ++requestCount;
     const problem = textProblem(text);
-    if (problem) return view.show(viewData(text, { ...lastTranslation, number, problem }));
+    if (problem) return view.show(viewData(text, { ...lastTranslation, problem }));
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
       if (!reply || requestNumber !== requestCount) return;
       lastTranslation = { text, prefix, off, has_alternatives: with_alternatives, ...reply };
-      view.show(viewData(text, { ...lastTranslation, number }));
+      view.show(viewData(text, lastTranslation));
     } catch (error) {
-      if (requestNumber === requestCount) {
-        view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));
-      }
+      if (requestNumber !== requestCount) return;
+      if (error.isLoadError) lastKey = ""; // ask again when the model can be loaded
+      view.show(viewData(text, { ...lastTranslation, problem: error.isLoadError ? "" : error.message }));
     }
   }
 
   function draw() {
     const [text, off] = [context.text, context.params().get("off") ?? ""];
-    if (lastRequest === `${context.model} ${off} ${text}`) return;
+    if (context.depth !== "bands") {
+      requestCount += 1;
+      return view.show(viewData(text, { off, problem: textProblem(text) }));
+    }
+    if (lastKey === keyOf(text, off)) return view.show(viewData(text, { off, ...lastTranslation }));
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
     if (text === prepared.text) lastTranslation = { has_alternatives: true, ...prepared };
     view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));

@@ -2,7 +2,7 @@
 // visitor's. The question prepared by Python is shown until the model has answered.
 
 import { el } from "./base.js";
-import { makeClient, registerServiceWorker, textProblem } from "./live-client.js";
+import { makeClient, modelSelect, registerServiceWorker, textProblem } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
@@ -10,7 +10,7 @@ import { markdownNodes } from "./inline-markdown.js";
 
 const ROOT = "../"; // path from a lesson's page to the site's folder
 const PANELS = { explore: explorePage, heads: headsPage };
-const PAGE_NAMES = { explore: "attention", heads: "heads" }; // the panels' names on the first page
+const DEPTHS = { explore: "heads", heads: "off" }; // the depths of the first page that have these panels
 
 /** @typedef {import("./questions/case.js").Question} Question */
 
@@ -24,21 +24,17 @@ const PAGE_NAMES = { explore: "attention", heads: "heads" }; // the panels' name
 export function openLesson(tabs, site, lesson) {
   const params = new URLSearchParams(location.search);
   const lessonModel = lesson.model;
-  let model = site.models[params.get("model")] ? params.get("model") : lessonModel;
+  let model = Object.hasOwn(site.models, params.get("model")) ? params.get("model") : lessonModel;
   let visitorText = params.get("text"); // the visitor's sentence; null for a sentence of the lesson
   let current = { model: lessonModel, text: lesson.text, question: lesson.question };
   let [panel, requestCount] = [null, 0];
 
-  const progress = makeLoading();
+  const progress = makeLoading(ask);
   const client = makeClient(site, (loading) => {
-    if (loading.model === model) progress.show(loading);
+    if (!loading.model || loading.model === model) progress.show(loading);
   }, ROOT);
   const textField = liveField("Ask about your own sentence");
-  const models = el(
-    "select",
-    { class: "hu-live-model", "aria-label": "Languages" },
-    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)),
-  );
+  const models = modelSelect(site);
   const lessonButton = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   document.getElementById("hu-live").replaceChildren(
@@ -90,8 +86,7 @@ export function openLesson(tabs, site, lesson) {
       if (!panel || previousKey !== JSON.stringify(current)) show();
     } catch (error) {
       if (request !== requestCount) return;
-      if (error.isTextError) problem.textContent = error.message;
-      else progress.problem(error);
+      if (!error.isLoadError) problem.textContent = error.message;
     }
   }
 
@@ -161,7 +156,7 @@ export function openLesson(tabs, site, lesson) {
     };
     const ownPageUrl = () =>
       `${ROOT}index.html?${new URLSearchParams({
-        page: PAGE_NAMES[lesson.panel],
+        depth: DEPTHS[lesson.panel],
         ...Object.fromEntries(fields),
         model,
         text,
@@ -183,7 +178,10 @@ export function openLesson(tabs, site, lesson) {
             Object.keys(linked).map((name) => [name, state[name] === linked[name] ? null : state[name]]),
           ),
         ),
-      go: (page, more) => location.assign(`${ROOT}index.html?${new URLSearchParams({ page, model, text, ...more })}`),
+      openDepth: (depth, more) =>
+        location.assign(
+          `${ROOT}index.html?${new URLSearchParams({ depth, model, text, ...Object.fromEntries(fields), ...more })}`,
+        ),
     };
     const page = PANELS[lesson.panel](container, context);
     const openState = (changes) => {
@@ -239,8 +237,8 @@ export function openLesson(tabs, site, lesson) {
     ask();
   });
   models.addEventListener("change", () => {
+    if (site.models[models.value].languages[0] !== site.models[model].languages[0]) visitorText = null;
     model = models.value;
-    visitorText = null;
     ask();
   });
   lessonButton.addEventListener("click", () => {

@@ -1,51 +1,49 @@
-// The site without a server: the app's first page, its explorer and a switchboard, with a model that runs in
-// this browser. The address holds the state: `page`, and the same fields as the app's addresses.
+// The site without a server: the app's page Try with a model that runs in this browser. The address holds the state,
+// in the fields of the app's addresses.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
-import { makeClient, registerServiceWorker } from "./live-client.js";
+import { makeClient, modelSelect, registerServiceWorker } from "./live-client.js";
 import { explorePage } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { homePage } from "./live-home.js";
 import { makeLoading } from "./live-loading.js";
 
-const LIVE_PAGES = {
-  "": { title: "Translate", make: homePage },
-  attention: { title: "Attention", make: explorePage },
-  heads: { title: "Switch heads off", make: headsPage },
-};
-const SHARED_FIELDS = ["model", "text"]; // fields kept when the page changes
+const DEPTH_PAGES = {
+  heads: explorePage,
+  steps: (container, context) => explorePage(container, context, ["decoding"]),
+  off: headsPage,
+}; // what is below the sentence; the bands belong to the view of the sentence itself
+const KEPT_FIELDS = ["model", "text", "kind", "layer", "head", "off", "ablation"]; // fields kept in another depth
+const MODEL_FIELDS = ["off", "force", "step"]; // fields that mean nothing for another model
 
 /** @param {Record<string, Tab>} tabs the explorer's views @param {any} site the data of the site that Python writes */
 export function openLive(tabs, site) {
-  const container = document.getElementById("hu-live");
-  const nav = el("nav", { class: "hu-live-nav", "aria-label": "Pages" });
-  const modelSelect = el(
-    "select",
-    { class: "hu-live-model", "aria-label": "Languages" },
-    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)),
-  );
-  const progress = makeLoading();
+  const models = modelSelect(site);
+  const progress = makeLoading(draw);
+  const top = el("div", { class: "hu-live-page" });
   const body = el("div", { class: "hu-live-body" });
-  container.append(
-    el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, modelSelect)),
-    progress.node,
+  document.getElementById("hu-live").replaceChildren(
+    el("div", { class: "hu-live-top" }, el("label", { class: "hu-live-languages" }, models), progress.node),
+    top,
     body,
   );
 
-  const client = makeClient(site, showProgress);
   const pages = new Map();
-  const ready = new Set();
+  const loadings = new Map(); // the last news of each model
+  const client = makeClient(site, showLoading);
   const params = () => new URLSearchParams(location.search);
 
   const context = {
     tabs,
     site,
     ask: client.ask,
-    openPage,
+    openDepth,
+    draw,
     params,
+    link: writeAddress,
     get model() {
-      return site.models[params().get("model")] ? params().get("model") : Object.keys(site.models)[0];
+      return Object.hasOwn(site.models, params().get("model")) ? params().get("model") : Object.keys(site.models)[0];
     },
     get modelInfo() {
       return site.models[context.model];
@@ -53,12 +51,15 @@ export function openLive(tabs, site) {
     get text() {
       return params().get("text") ?? context.modelInfo.examples[0];
     },
-    get ready() {
-      return ready.has(context.model);
+    get depth() {
+      const names = site.depths.map(([name]) => name);
+      return names.includes(params().get("depth")) ? params().get("depth") : names[0];
     },
+    write,
   };
+  const home = homePage(top, context);
 
-  // Set fields of the address; null removes one. Only a change of page adds a history entry.
+  // Set fields of the address; null removes one. Only a change of depth adds a history entry.
   /** @param {Record<string, string | null>} changes */
   function write(changes, push = false) {
     const next = params();
@@ -68,59 +69,45 @@ export function openLive(tabs, site) {
     else history.replaceState(history.state, "", address);
   }
 
-  // Open another page, keeping only the shared fields.
-  /** @param {string} page @param {Record<string, string>} fields */
-  function openPage(page, fields = {}) {
-    const clearedFields = Object.fromEntries(
-      [...params().keys()].map((name) => [name, SHARED_FIELDS.includes(name) ? params().get(name) : null]),
-    );
-    write({ ...clearedFields, page, ...fields }, true);
+  // Open another depth with the same sentence and head.
+  /** @param {string} depth @param {Record<string, string>} fields */
+  function openDepth(depth, fields = {}) {
+    const dropped = [...params().keys()].filter((name) => !KEPT_FIELDS.includes(name));
+    write({ ...Object.fromEntries(dropped.map((name) => [name, null])), depth, ...fields }, true);
     draw();
-    scrollTo(0, 0);
   }
-  context.write = write;
-  context.link = writeAddress;
 
-  function showProgress(update) {
-    if (update.ready) ready.add(update.model);
-    if (update.model === context.model) progress.show(update);
+  function showLoading(loading) {
+    loadings.set(loading.model, loading);
+    if (!loading.model || loading.model === context.model) progress.show(loading);
   }
 
   function draw() {
-    const name = LIVE_PAGES[params().get("page") ?? ""] ? params().get("page") ?? "" : "";
-    modelSelect.value = context.model;
-    nav.replaceChildren(
-      ...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
-        const linkParams = new URLSearchParams(
-          SHARED_FIELDS.filter((field) => params().has(field)).map((field) => [field, params().get(field)]),
-        );
-        if (page) linkParams.set("page", page);
-        const link = el("a", {
-          href: linkParams.size ? `?${linkParams}` : location.pathname,
-          "aria-current": page === name ? "page" : null,
-        }, title);
-        link.addEventListener("click", (event) => {
-          if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-          event.preventDefault();
-          openPage(page);
-        });
-        return link;
-      }),
-      el("a", { href: "course.html" }, "Course"),
-    );
-    document.title = `${LIVE_PAGES[name].title} · Heads Up`;
-    if (!pages.has(name)) {
-      const node = el("section", { class: "hu-live-page" });
-      pages.set(name, { node, ...LIVE_PAGES[name].make(node, context) });
+    const { depth, model } = context;
+    models.value = model;
+    document.title = `${site.depths.find(([name]) => name === depth)[1]} · Heads Up`;
+    home.draw();
+    if (!Object.hasOwn(DEPTH_PAGES, depth)) body.replaceChildren();
+    else {
+      if (!pages.has(depth)) {
+        const node = el("section", { class: "hu-live-page" });
+        pages.set(depth, { node, ...DEPTH_PAGES[depth](node, context) });
+      }
+      if (body.firstChild !== pages.get(depth).node) body.replaceChildren(pages.get(depth).node);
+      pages.get(depth).draw();
     }
-    if (body.firstChild !== pages.get(name).node) body.replaceChildren(pages.get(name).node);
-    pages.get(name).draw();
-    progress.bar.hidden = context.ready;
-    if (!context.ready) client.ask("load", { model: context.model }).catch(progress.problem);
+    const loading = loadings.get(model);
+    if (loading) progress.show(loading);
+    if (!loading?.ready) client.ask("load", { model }).catch(() => undefined); // `showLoading` says why not
   }
 
-  modelSelect.addEventListener("change", () => {
-    write({ model: modelSelect.value === Object.keys(site.models)[0] ? null : modelSelect.value, text: null });
+  models.addEventListener("change", () => {
+    const [before, after] = [context.modelInfo, site.models[models.value]];
+    const cleared = before.languages[0] === after.languages[0] ? MODEL_FIELDS : [...MODEL_FIELDS, "text"];
+    write({
+      ...Object.fromEntries(cleared.map((name) => [name, null])),
+      model: models.value === Object.keys(site.models)[0] ? null : models.value,
+    });
     draw();
   });
   addEventListener("popstate", draw);

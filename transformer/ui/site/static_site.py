@@ -22,6 +22,7 @@ from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
 from transformer.figures.site_pages import (
+    LEARN,
     STYLE,
     AnswerChoice,
     CourseStep,
@@ -29,7 +30,7 @@ from transformer.figures.site_pages import (
     index_page,
     step_page,
 )
-from transformer.figures.state import KINDS
+from transformer.figures.state import FIELDS, KINDS, Field
 from transformer.figures.steps import word_steps
 from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
@@ -37,12 +38,12 @@ from transformer.measures.words import words
 from transformer.text.files import new_folder
 from transformer.text.tasks import TASKS
 from transformer.text.tasks.pair_data import pair_module
+from transformer.ui.pages import home
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.site.live_lessons import (
     LIVE_LESSONS,
     lesson_data,
-    view_fields,
 )
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.lesson import LessonCase
@@ -80,13 +81,15 @@ def write_site(
         (folder / "site.css").write_text(STYLE, encoding="utf-8")
         models_here = [model for model in translators if runs_in_browser(model)]
         models_data = copy_models(folder, models_here)
+        progress(0, "films")
+        films = _write_films(folder)
         lesson_steps = []
         for number, lesson in enumerate(course.LESSONS):
-            progress(0.7 * number / len(course.LESSONS), "the course")
+            progress(0.1 + 0.6 * number / len(course.LESSONS), "the course")
             prepared_lesson = prepared(lesson, available)
             if prepared_lesson.question is None:  # no model here shows it
                 continue
-            step, view = course_step(prepared_lesson, models_data)
+            step, view = course_step(prepared_lesson, models_data, films)
             if view and step.view_link is not None:
                 _write(folder, step.view_link.file, view)
             lesson_steps.append((prepared_lesson, step))
@@ -95,14 +98,15 @@ def write_site(
         for position, step in enumerate(steps):
             before = steps[position - 1] if position else None
             after = steps[position + 1] if position + 1 < len(steps) else None
-            _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
+            _write(folder, step.file, step_page(step, before, after, FOOTER))
         progress(0.7, "the models")
         write_live(folder, models_data)
-        links = [("Sentences, every head", _sentences(models_here))]
-        progress(0.9, "films")
-        links.append(("Heads during training", _write_films(folder)))
+        links = [
+            ("Sentences, every head", _sentences(models_here)),
+            ("Heads during training", [*films.values()]),
+        ]
         index = index_page(TITLE, LEAD, parts, [entry for entry in links if entry[1]], FOOTER)
-        _write(folder, "course.html", index)
+        _write(folder, LEARN, index)
         write_service_worker(folder)
     progress(1.0, "written")
 
@@ -119,14 +123,14 @@ def _sentences(models_here: list[Model]) -> list[ViewLink]:
     ]
 
 
-def live_address(params: Mapping[str, str], page: str = "attention") -> str:
-    """Return the address of the explorer on the home page, with the app's own fields."""
-    return f"index.html?{urlencode({'page': page, **params})}"
+def live_address(params: Mapping[str, str]) -> str:
+    """Return the address of the first page with these fields, which are those of the app's page."""
+    return f"index.html?{urlencode(params)}"
 
 
-def _write_films(folder: Path) -> list[ViewLink]:
-    """Write the films of the included example runs; return links to them."""
-    films = []
+def _write_films(folder: Path) -> dict[str, ViewLink]:
+    """Write the films of the included example runs; return links to them by the runs' names."""
+    films = {}
     for run in shipped.shipped_folders(models.shipped_folder()):
         steps, config = run.snapshots(), run.readable_config()
         if steps and config is not None:
@@ -139,7 +143,7 @@ def _write_films(folder: Path) -> list[ViewLink]:
                     frames, run.labels(), {"step": steps[0]}, title=config.title, exact=False
                 ),
             )
-            films.append(ViewLink(file, config.title))
+            films[run.name] = ViewLink(file, config.title)
     return films
 
 
@@ -148,10 +152,14 @@ def _write(folder: Path, file: str, content: str) -> None:
 
 
 def course_step(
-    prepared_lesson: PreparedLesson, models_data: Mapping[str, Any]
+    prepared_lesson: PreparedLesson, models_data: Mapping[str, Any], films: Mapping[str, ViewLink]
 ) -> tuple[CourseStep, str]:
-    """Return a step of the course and the page that shows its answer; "" if only the app, or the
-    model in the browser, shows it. `models_data` comes from `copy_models`."""
+    """Return a step of the course and the page that shows its answer; "" if another page does.
+
+    Args:
+        models_data: from `copy_models`.
+        films: films of training, by the names of their runs.
+    """
     lesson, question, model = (
         prepared_lesson.lesson,
         prepared_lesson.question,
@@ -165,10 +173,12 @@ def course_step(
     view_link = (
         ViewLink(f"views/{lesson.name}.html", f"“{prepared_lesson.text}”") if content else None
     )
-    if is_live and model is not None and (address := _answer_address(prepared_lesson)):
+    if is_live and model is not None and lesson.depth:
+        address = prepared_lesson.view_for(answered=True).to_params()
         params = {**address, "model": model.name, "text": prepared_lesson.text}
-        page = "heads" if lesson.depth == "off" else "attention"
-        view_link = ViewLink(live_address(params, page), f"“{prepared_lesson.text}”")
+        del params["lesson"]  # only the app shows a lesson beside the view
+        view_link = ViewLink(live_address(params), f"“{prepared_lesson.text}”")
+    film = films.get(model.name) if model is not None and lesson.name == FILM_LESSON else None
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
@@ -187,20 +197,11 @@ def course_step(
         ],
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
         picture=None if view_link else question.picture,
-        view_link=view_link,
+        view_link=film or view_link,
         site=models_data if is_live else None,
         live=lesson_data(prepared_lesson) if is_live else None,
     )
     return step, content
-
-
-def _answer_address(prepared_lesson: PreparedLesson) -> dict[str, str]:
-    """Return the address fields of the site's view that shows the answer; empty without one."""
-    if prepared_lesson.lesson.depth == "heads":
-        return prepared_lesson.view_for(answered=True).to_params()
-    if prepared_lesson.lesson.depth == "off" and prepared_lesson.question is not None:
-        return {"off": str(prepared_lesson.question.answer_fields["off"])}
-    return {name: str(value) for name, value in view_fields(prepared_lesson).items()}
 
 
 def group_by_part(
@@ -241,6 +242,8 @@ LIVE_LEAD = (
     "A model translates what you type, in your browser. "
     "See which words it attends to at every step."
 )
+FILM_LESSON = "reverse"
+"""The lesson whose answer the film of its run shows."""
 MODELS = "models"
 NOT_PRECACHED = (MODELS, "films", "views")
 """Folders that the service worker does not fetch in advance; models have a separate cache."""
@@ -262,7 +265,18 @@ def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
         "models": {model.name: _copy_model(folder, model) for model in models},
         "explorer": fixed_header(),
         "kinds": KINDS,
+        "fields": {name: _field_data(field) for name, field in FIELDS.items() if field.linked},
+        "depths": list(home.DEPTHS.items()),
+        "ablations": home.ABLATIONS,
+        "scripts": list(worker_scripts()),
     }
+
+
+def _field_data(field: Field) -> dict[str, Any]:
+    """Return what the values of a field of the address may be, for `browser/live-explore.js`."""
+    if not isinstance(field.default, str):
+        return {"bounds": list(field.bounds)}
+    return {"choices": list(field.choices)} if field.choices else {"form": field.form[0]}
 
 
 def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:

@@ -2,6 +2,8 @@
 // ones: a truncated or changed file is fetched again and never used.
 
 export const CACHE_NAME = "heads-up-models";
+/** @type {Map<string, Blob>} */
+const partialDownloads = new Map(); // the first bytes of interrupted downloads, by URL; the storage has them too if it can
 
 /**
  * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own
@@ -21,7 +23,7 @@ export async function fetchFile(file, onProgress) {
     }
     await cache.delete(url);
   }
-  const bytes = await download(url, file, onProgress);
+  const bytes = await download(url, file, onProgress, cache);
   const problem = await problemOf(bytes, file);
   if (problem) throw new Error(`The model file ${file.path} ${problem}; reload the page to fetch it again.`);
   let stored = Boolean(cache);
@@ -33,18 +35,32 @@ export async function fetchFile(file, onProgress) {
   return { bytes, stored };
 }
 
-async function download(url, file, onProgress) {
+// Fetches a file. After an interruption the next call, of this visit or a later one, continues where it ended, if the
+// server sends parts of files.
+async function download(url, file, onProgress, cache) {
+  const partUrl = `${url}&part`;
+  const storedPart = partialDownloads.get(url) ?? (await cache?.match(partUrl).catch(() => undefined));
+  const part = storedPart ? new Uint8Array(await storedPart.arrayBuffer()) : new Uint8Array();
+  const forgetPart = async () => {
+    partialDownloads.delete(url);
+    await cache?.delete(partUrl).catch(() => undefined);
+  };
   let response;
   try {
-    response = await fetch(url);
+    response = await fetch(url, part.length ? { headers: { Range: `bytes=${part.length}-` } } : {});
   } catch {
-    throw new Error("The model could not be fetched: check the connection, and reload the page.");
+    throw new Error("The model could not be fetched: check the connection, and try again.");
   }
   if (!response.ok) {
+    if (response.status === 416) await forgetPart(); // the part is longer than the file is now
     throw new Error(`The model could not be fetched: the server answers ${response.status} for ${file.path}.`);
   }
   const bytes = new Uint8Array(file.bytes);
   let loaded = 0;
+  if (response.status === 206) {
+    bytes.set(part);
+    loaded = part.length;
+  }
   try {
     for (const reader = response.body.getReader();;) {
       const { done, value } = await reader.read();
@@ -55,8 +71,12 @@ async function download(url, file, onProgress) {
       onProgress(loaded);
     }
   } catch {
-    throw new Error("The connection ended before the model was fetched; reload the page to try again.");
+    const received = new Blob([bytes.subarray(0, loaded)]);
+    partialDownloads.set(url, received);
+    await cache?.put(partUrl, new Response(received)).catch(() => undefined);
+    throw new Error("The connection ended before the model was fetched; try again to continue.");
   }
+  await forgetPart();
   return bytes.subarray(0, loaded);
 }
 

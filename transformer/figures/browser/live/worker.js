@@ -4,7 +4,7 @@
 // loaded, bytes } }.
 
 import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/hooks.js";
-import { forcedPrefix, TextError, Translator } from "../model/translator.js";
+import { forcedPrefix, Translator } from "../model/translator.js";
 import { LessonCase, LessonUnavailable } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
 import { explorerData, explorerPart } from "../trace/explorer-data.js";
@@ -15,7 +15,7 @@ import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
 const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
-const HOOKS = { off: switchedOff, uniform, mean: toMean };
+const HOOKS = { zero: switchedOff, uniform, mean: toMean }; // by the kind of ablation
 
 /** @type {any} */
 let site = null; // data from Python for all sentences: the models and their files, names of kinds, the explorer's fixed header
@@ -27,6 +27,7 @@ const traces = new Map(); // by request, the newest last
 const lastRequestIds = new Map(); // id of the last request of each kind
 
 class Superseded extends Error {}
+class LoadError extends Error {}
 
 self.addEventListener("message", async ({ data }) => {
   if (data.site) {
@@ -42,7 +43,7 @@ self.addEventListener("message", async ({ data }) => {
     else {self.postMessage({
         id: data.id,
         problem: error instanceof Error ? error.message : String(error),
-        isTextError: error instanceof TextError,
+        isLoadError: error instanceof LoadError,
       });}
   }
 });
@@ -59,7 +60,7 @@ const handlers = {
     const trace = await getTrace(translator, request);
     const heads = headsOf(request.off ?? "", translator.model.config);
     const alternatives = request.with_alternatives
-      ? wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null)
+      ? await runWhileCurrent(wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null), request)
       : [];
     const { aligner } = site.models[request.model];
     const original = request.off ? glanceData(await getTrace(translator, { ...request, off: "" })).words : [];
@@ -85,7 +86,7 @@ const handlers = {
       secondKind,
       names,
       model: request.model,
-      id: JSON.stringify([request.model, sides, request.beam, request.how]),
+      id: JSON.stringify([request.model, sides, request.beam, request.ablation]),
       aligner: site.models[request.model].aligner,
     });
     return { result: { bytes, refused }, transfer: [bytes.buffer] };
@@ -141,12 +142,15 @@ async function lessonCase(request) {
   });
 }
 
-// The model, loaded once; a failed attempt can be repeated.
+// The model, loaded once; a failed attempt is reported to the page and can be repeated.
 /** @param {string} name */
 function getTranslator(name) {
   if (!translators.has(name)) {
-    const loading = loadTranslator(name);
-    loading.catch(() => translators.delete(name));
+    const loading = loadTranslator(name).catch((error) => {
+      translators.delete(name);
+      self.postMessage({ loading: { model: name, problem: error.message } });
+      throw new LoadError(error.message);
+    });
     translators.set(name, loading);
   }
   return translators.get(name);
@@ -156,19 +160,18 @@ async function loadTranslator(name) {
   const { config, files } = site.models[name];
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const loaded = files.map(() => 0);
-  let [stored, failed] = [true, false];
-  const parts = await Promise.all(files.map(async (file, i) => {
-    const download = await fetchFile(file, (count) => {
+  let failed = false;
+  const downloads = await Promise.all(files.map((file, i) =>
+    fetchFile(file, (count) => {
       loaded[i] = count;
       if (!failed) self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
     }).catch((error) => {
       failed = true; // progress of the other file would hide the reason
       throw error;
-    });
-    stored &&= download.stored;
-    return download.bytes;
-  }));
-  const translator = new Translator(config, parts[0], parts[1]);
+    })
+  ));
+  const translator = new Translator(config, downloads[0].bytes, downloads[1].bytes);
+  const stored = downloads.every((download) => download.stored);
   self.postMessage({ loading: { model: name, bytes, loaded: bytes, ready: true, stored } });
   return translator;
 }
@@ -176,31 +179,33 @@ async function loadTranslator(name) {
 // The trace for a request: cached, or computed step by step, with a check for messages between steps.
 /** @param {Translator} translator @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
 async function getTrace(translator, request, kind = request.kind) {
-  const { model, text, prefix = [], beam = 1, off = "", how = "off" } = request;
-  const key = JSON.stringify([model, text, prefix, beam, off, off && how]);
+  const { model, text, prefix = [], beam = 1, off = "", ablation = "zero" } = request;
+  const key = JSON.stringify([model, text, prefix, beam, off, off && ablation]);
   if (!traces.has(key)) {
     const heads = headsOf(off, translator.model.config);
     let hooks = null;
     if (heads.length) {
-      const mean = how === "mean" ? (await getTrace(translator, { ...request, off: "" }, kind)).sites : {};
-      hooks = HOOKS[how](heads, mean);
+      const mean = ablation === "mean" ? (await getTrace(translator, { ...request, off: "" }, kind)).sites : {};
+      hooks = HOOKS[ablation](heads, mean);
     }
-    const steps = translator.trace(text, { prefix, beamSize: beam, hooks });
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done) {
-        traces.set(key, /** @type {any} */ (value));
-        break;
-      }
-      await nextMessages();
-      if (kind === request.kind && lastRequestIds.get(kind) !== request.id) throw new Superseded();
-    }
+    traces.set(key, await runWhileCurrent(translator.trace(text, { prefix, beamSize: beam, hooks }), request, kind));
   }
   const cached = traces.get(key);
   traces.delete(key);
   traces.set(key, cached); // most recently used
   for (const old of [...traces.keys()].slice(0, -MAX_TRACES)) traces.delete(old);
   return cached;
+}
+
+// The value of a generator, which runs while no newer request of this kind arrives; it checks after every step.
+/** @template T @param {Generator<unknown, T>} steps @param {any} request @param {string} kind @returns {Promise<T>} */
+async function runWhileCurrent(steps, request, kind = request.kind) {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return /** @type {T} */ (value);
+    await nextMessages();
+    if (kind === request.kind && lastRequestIds.get(kind) !== request.id) throw new Superseded();
+  }
 }
 
 // The traces that the explorer shows: the sentence, and the one to compare with.

@@ -11,17 +11,20 @@ const MAX_ALTERNATIVES = 16; // maximum number of alternatives of one translatio
 const MIN_PROBABILITY = 0.01; // minimum probability of an alternative
 const MAX_ALTERNATIVES_PER_WORD = 3; // maximum number of alternatives of a word
 
-// For each word of the translation its alternatives, sorted by the probability of the first piece that differs.
-/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {any} hooks those of the translation @returns {Alternative[][]} */
-export function wordAlternatives(translator, trace, hooks = null) {
+// For each word of the translation its alternatives, sorted by the probability of the first piece that differs. Yields
+// before every step of the decoder, so that the caller can stop.
+/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {any} hooks those of the translation @returns {Generator<void, Alternative[][]>} */
+export function* wordAlternatives(translator, trace, hooks = null) {
   const words = wordNumbers(trace.predictedTokens);
   const firstCandidates = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(
     0,
     MAX_ALTERNATIVES,
   );
-  const completedAlternatives = firstCandidates.map((alternative) =>
-    completeWord(translator, trace, alternative, hooks)
-  ).sort((a, b) => b.probability - a.probability);
+  const completedAlternatives = [];
+  for (const candidate of firstCandidates) {
+    completedAlternatives.push(yield* completeWord(translator, trace, candidate, hooks));
+  }
+  completedAlternatives.sort((a, b) => b.probability - a.probability);
   const texts = words.reduce((joined, word, i) => {
     joined[word] = (joined[word] ?? "") + trace.predictedTokens[i];
     return joined;
@@ -71,11 +74,12 @@ function firstPieces(trace, words) {
 }
 
 // Complete the alternative greedily to the end of its word.
-/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Alternative} alternative @param {any} hooks */
-function completeWord({ model, vocabulary }, trace, alternative, hooks) {
+/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Alternative} alternative @param {any} hooks @returns {Generator<void, Alternative>} */
+function* completeWord({ model, vocabulary }, trace, alternative, hooks) {
   const { pad_id, bos_id, unk_id } = model.config;
   let { ids, text, probability } = alternative;
   for (let cache = trace.caches[alternative.step], pieces = 0; pieces < MAX_FURTHER_PIECES; pieces++) {
+    yield;
     const step = model.decode([ids[ids.length - 1]], cache, hooks);
     cache = step.cache;
     const probabilities = model.project(step.states).values;

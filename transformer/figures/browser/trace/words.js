@@ -16,17 +16,17 @@ export const beginsWord = (token) => token.startsWith(BEGIN);
 /** @param {string} text */
 export const withoutWordMark = (text) => (text.startsWith(BEGIN) ? text.slice(1) : text);
 
-// Replaces runs of byte pieces by the characters that they spell. Incomplete characters and control characters
-// are written as ⟨C3⟩.
+// Replaces runs of byte pieces by the characters that they spell. A byte of an incomplete character becomes "�",
+// as in decoded text; control characters, except those that join letters or emoji, are written as ⟨0A⟩.
 /** @param {string} text */
 export function joinBytes(text) {
   return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
     const bytes = run.match(/[0-9A-F]{2}(?=>)/g).map((hex) => parseInt(hex, 16));
-    const isPrintable = ({ text: letter }) => letter !== null && !/[\p{C}\p{Zl}\p{Zp}]/u.test(letter);
+    const isPrintable = (letter) => /[\u200C\u200D]|[^\p{C}\p{Zl}\p{Zp}]/u.test(letter);
     const hex = (byte) => `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
-    return charactersOf(bytes).map((
-      character,
-    ) => (isPrintable(character) ? character.text : character.bytes.map(hex).join(""))).join("");
+    return charactersOf(bytes).map(({ text: letter, bytes }) =>
+      letter === null ? "�" : isPrintable(letter) ? letter : bytes.map(hex).join("")
+    ).join("");
   });
 }
 

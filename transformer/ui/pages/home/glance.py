@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+from unicodedata import category
 
 import streamlit as st
 
@@ -201,7 +202,7 @@ def _problem(model: Model, text: str) -> str:
     """Return why this text cannot be translated, as a sentence; "" if it can."""
     if is_blank(text):
         return "Type a few words to translate."
-    if model.description.languages and not any(sign.isalnum() for sign in text):
+    if model.description.languages and not any(category(sign)[0] in "LNP" for sign in text):
         return "The text contains only symbols; type a word."
     if len(text) > MAX_CHARACTERS:
         return f"The text has {len(text):,} characters; type at most {MAX_CHARACTERS:,}."

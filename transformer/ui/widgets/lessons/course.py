@@ -237,7 +237,7 @@ CORE = (
     ),
     Lesson(
         name="reverse",
-        title="Train a model yourself",
+        title="Heads form during training",
         part="Training",
         minutes=2,
         section="5.3",
@@ -246,8 +246,7 @@ CORE = (
         sentences=("a b c d e f", "d h c a", "f e d c b"),
         text=(
             "A small model has learned to write a sequence of letters backwards, from examples "
-            "alone. The next page shows a film of its heads during training. You can train one "
-            "like it in about a minute."
+            "alone. With the answer comes a film of its heads during training."
         ),
         question="Which letter gets most of its attention while it writes the first letter?",
         takeaway="Attention patterns are learned: uniform at first, clear at the end.",
