@@ -1,6 +1,8 @@
 """A checkpoint is a folder: config.json, model.safetensors, vocabulary.model, README.md.
 
-Weights are safetensors, never a pickle: loading one never runs code from the file.
+Weights are safetensors, never a pickle: loading one never runs code from the file. Their SHA-256 is
+in model.safetensors.sha256, in the format of `sha256sum`, and is checked when they are read; a
+folder that another program has written need not have it.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "vocabulary.model",
     "README.md",
 )
+CHECKSUM = f"{WEIGHTS}.sha256"
 FORMAT = 1
 MAX_CARD_BYTES = 65_536
 """Maximum size of a card that is read; its front matter comes first."""
@@ -79,10 +82,13 @@ def save_checkpoint(
     }
     _check_finite(weights, f"{target} was not written")
     config = json.dumps({"format": FORMAT, **model.config.to_dict()}, indent=2) + "\n"
+    stored_weights = save(weights, metadata={"format": "pt"})
+    checksum = hashlib.sha256(stored_weights).hexdigest()
     contents = {
         VOCABULARY: vocabulary.to_bytes(),
+        WEIGHTS: stored_weights,
         CONFIG: config.encode(),
-        WEIGHTS: save(weights, metadata={"format": "pt"}),
+        CHECKSUM: _checksum_lines({checksum}),
         CARD: card.encode(),
     }
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -94,8 +100,40 @@ def save_checkpoint(
         if not target.exists():
             os.rename(staged, target)
             return
+        if previous := _stored_checksums(target / WEIGHTS):
+            # Until the new weights are in place, both are valid: for a reader, and after a crash.
+            (staged / "both").write_bytes(_checksum_lines({checksum, *previous}))
+            os.replace(staged / "both", target / CHECKSUM)
         for name in contents:
             os.replace(staged / name, target / name)
+
+
+def _checksum_lines(checksums: set[str]) -> bytes:
+    return "".join(f"{checksum}  {WEIGHTS}\n" for checksum in sorted(checksums)).encode()
+
+
+def _stored_checksums(weights: Path) -> set[str]:
+    """Return the SHA-256 sums that the weights may have; empty if there is no file of them."""
+    try:
+        text = weights.with_name(CHECKSUM).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return set()
+    return {line.split()[0].lower() for line in text.splitlines() if line.strip()}
+
+
+def _check_weights(path: Path) -> None:
+    """Compare the weights with their checksum. Raises CheckpointError if they differ."""
+    valid = _stored_checksums(path)
+    if not valid:
+        return
+    with path.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    valid |= _stored_checksums(path)  # they may have been replaced meanwhile
+    if actual not in valid:
+        raise CheckpointError(
+            f"{path} is damaged: its SHA-256 is {actual}, and {CHECKSUM} has "
+            f"{' or '.join(sorted(valid))}; copy the file again"
+        )
 
 
 def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary) -> None:
@@ -289,7 +327,9 @@ def _checkpoint_file(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """Read all tensors as float32. Raises CheckpointError if one is not finite."""
+    """Read all tensors as float32. Raises CheckpointError if the file does not have its checksum,
+    or a number is not finite."""
+    _check_weights(path)
     with open_weights(path) as file:
         weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     _check_finite(weights, str(path))

@@ -57,5 +57,6 @@ def edited_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Corrupt
         tensors = {k: v.clone() for k, v in load_file(folder / "model.safetensors").items()}
         edit(tensors)
         save_file(tensors, folder / "model.safetensors")
+        (folder / "model.safetensors.sha256").unlink()  # as in a folder of another program
 
     return rewrite

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import pickle
@@ -144,6 +145,20 @@ def test_truncated_weights_are_reported_with_their_size(fraction: float, folder:
     os.truncate(path, size)
     with pytest.raises(CheckpointError, match=rf"\({size} bytes\) is cut off or is not a safe"):
         load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("fraction", [0.3, 0.6, 0.999])
+def test_a_flipped_bit_is_reported_with_both_checksums(fraction: float, folder: Path) -> None:
+    path = folder / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    expected = hashlib.sha256(content).hexdigest()
+    content[int(fraction * len(content))] ^= 1
+    path.write_bytes(content)
+    actual = hashlib.sha256(content).hexdigest()
+    with pytest.raises(CheckpointError, match=f"is damaged: its SHA-256 is {actual}.*{expected}"):
+        load_checkpoint(folder)
+    (folder / "model.safetensors.sha256").unlink()
+    load_checkpoint(folder)  # as a folder that another program has written
 
 
 def test_a_file_is_not_a_checkpoint(

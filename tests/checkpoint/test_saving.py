@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import signal
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from tests.checkpoint.models import files, tiny_transformer, weights
+from transformer.app_folders import APP_FOLDER
 from transformer.checkpoint import (
     CheckpointError,
     checkpoint_hash,
@@ -63,6 +65,35 @@ def test_loading_does_not_change_the_random_state(folder: Path) -> None:
     torch.manual_seed(5)
     load_checkpoint(folder)
     assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("replaced", range(6))
+def test_a_checkpoint_can_be_read_after_a_crash_while_it_is_replaced(
+    folder: Path, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch, replaced: int
+) -> None:
+    left = [replaced]
+    replace_file = os.replace
+
+    def crash_later(source: Path, target: Path) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError("crash")
+        replace_file(source, target)
+
+    monkeypatch.setattr(os, "replace", crash_later)
+    with pytest.raises(OSError, match="crash"):
+        save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=1), vocabulary, "")
+    load_checkpoint(folder)
+    monkeypatch.undo()
+    save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=2), vocabulary, "")
+    assert len((folder / "model.safetensors.sha256").read_text().splitlines()) == 1
+    load_checkpoint(folder)
+
+
+def test_the_included_checkpoints_have_their_checksums() -> None:
+    for path in (APP_FOLDER / "checkpoints").rglob("model.safetensors"):
+        checksum = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert path.with_name(f"{path.name}.sha256").read_text() == f"{checksum}  {path.name}\n"
 
 
 def test_the_hash_depends_on_weights_and_not_on_the_card(
@@ -224,7 +255,7 @@ def test_a_kill_while_saving_leaves_a_complete_checkpoint(
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status)
     loaded, _ = load_checkpoint(folder)
-    # The fourth rename is that of the card: vocabulary, config and weights have been replaced.
+    # The third rename is that of the weights, after those of the checksums and the vocabulary.
     weights_replaced = call == "rename" and number == 4
     expected = tiny_transformer(len(vocabulary), seed=9) if weights_replaced else model
     for name, weight in weights(expected).items():

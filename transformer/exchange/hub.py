@@ -11,10 +11,18 @@ from pathlib import Path
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
-from transformer.checkpoint import CARD, CONFIG, VOCABULARY, WEIGHTS, CheckpointError
+from transformer.checkpoint import CARD, CHECKSUM, CONFIG, VOCABULARY, WEIGHTS, CheckpointError
 
 FILES = [
-    *(CONFIG, CARD, VOCABULARY, WEIGHTS, "generation_config.json", "tokenizer_config.json"),
+    *(
+        CONFIG,
+        CARD,
+        VOCABULARY,
+        WEIGHTS,
+        CHECKSUM,
+        "generation_config.json",
+        "tokenizer_config.json",
+    ),
     *("source.spm", "target.spm", "vocab.json"),
 ]
 """All files of a checkpoint or a Marian folder that are downloaded: no pickle and no code."""
