@@ -57,6 +57,8 @@ def edited_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Corrupt
         tensors = {k: v.clone() for k, v in load_file(folder / "model.safetensors").items()}
         edit(tensors)
         save_file(tensors, folder / "model.safetensors")
-        (folder / "model.safetensors.sha256").unlink()  # as in a folder of another program
+        (folder / "model.safetensors.sha256").unlink(
+            missing_ok=True
+        )  # as in a folder of another program
 
     return rewrite
