@@ -85,8 +85,6 @@ export type Command =
 
 // Worker to page.
 export type Report =
-  // Once, when the worker has loaded: what the page's controls need.
-  | { type: "ready"; defaults: Settings; limits: Record<string, number[]>; changeable: string[]; tasks: TaskOptions[] }
   | {
     type: "started";
     step: number;
@@ -109,14 +107,6 @@ export type Report =
   | { type: "problem"; problem: string } // a command that cannot be done, as a sentence; the run is as before
   | { type: "answer"; id: number; result?: RunState | SavedModel | Example | Evaluation; problem?: string };
 
-// `options` has the smallest and greatest value and the default of each; `training` are the settings that differ from the
-// defaults for this task.
-export interface TaskOptions {
-  name: string;
-  options: Record<string, [number, number, number]>;
-  training: Partial<Settings>;
-}
-
 export interface StepRecord {
   step: number;
   loss: number;
@@ -126,7 +116,7 @@ export interface StepRecord {
 
 // One sentence pair now: what the model writes by itself (greedy), and where its heads look while it is given the target
 // (of an own input: what it wrote). `attention` has the weights of every head, one matrix after the other: kind
-// (encoder, decoder, cross), layer, head, row, column; `weightsOf` of example.js returns one matrix.
+// (encoder, decoder, cross), layer, head, row, column.
 export interface Example {
   src: string[]; // columns of encoder and cross, rows of encoder: `</s>` last
   tgt: string[]; // rows of cross and decoder, columns of decoder: `<s>` first

@@ -22,7 +22,6 @@
 
 import { checkpointOf } from "./checkpoint.js";
 import { Diverged, Run } from "./run.js";
-import { CHANGEABLE, DEFAULTS, LIMITS } from "./settings.js";
 import { TASKS } from "./tasks.js";
 
 /** @typedef {import("./protocol.d.ts").Report} Report */
@@ -198,6 +197,3 @@ function nextMessages() {
     channel.port2.postMessage(0);
   });
 }
-
-const tasks = Object.entries(TASKS).map(([name, { options, training }]) => ({ name, options, training }));
-post({ type: "ready", defaults: DEFAULTS, limits: LIMITS, changeable: CHANGEABLE, tasks });
