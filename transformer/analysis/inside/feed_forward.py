@@ -112,6 +112,7 @@ def _hidden(block: Block) -> Box:
                 "= ⟨products(x[r], block.w_1.weight[c])⟩ + ⟨block.w_1.bias[c]⟩",
             ),
             note=CONVOLUTION,
+            collapsed=True,
         ),
         Variable(
             "live",
@@ -168,6 +169,7 @@ def _output(block: Block) -> Box:
                 "= ⟨products(a[r], block.w_2.weight[c], 'u')⟩ + ⟨block.w_2.bias[c]⟩",
             ),
             note=CONVOLUTION,
+            collapsed=True,
         ),
         Variable(
             "ffn",

@@ -43,6 +43,7 @@ class Panel:
         origin: the box that computes it, or the name of a weight; "" if it is computed here.
         note: an explanation, or "".
         cells: a label for each cell where columns are ranks: the tokens; else ().
+        collapsed: whether the table is first a button, as large matrices of weights are.
         steps: templates of the computation of one number; see `worked_steps`.
         variables: that these templates read.
     """
@@ -60,6 +61,7 @@ class Panel:
     origin: str
     note: str
     cells: tuple[tuple[str, ...], ...]
+    collapsed: bool
     steps: tuple[str, ...] = field(repr=False)
     variables: Mapping[str, Any] = field(repr=False)
 
@@ -320,6 +322,7 @@ def _panel(
         origin=variable.origin if is_own or not variable.box else variable.box,
         note=variable.note if is_own else "",
         cells=tuple(map(tuple, cells)),
+        collapsed=variable.collapsed or (role == "weight" and min(array.shape) > 1),
         steps=steps,
         variables=values,
     )

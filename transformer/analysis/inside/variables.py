@@ -31,6 +31,7 @@ class Variable:
         origin: the box that computes it, or the name of a weight; "" if its own box does.
         note: an explanation, or "".
         labels: expression of a label for each cell, where columns are ranks.
+        collapsed: whether the table is first a button.
         box: name of the box that it belongs to; "" for an input or part of the whole block.
     """
 
@@ -45,6 +46,7 @@ class Variable:
     origin: str = ""
     note: str = ""
     labels: str = ""
+    collapsed: bool = False
     box: str = ""
 
     @property
@@ -89,6 +91,11 @@ class Box:
     by_head: bool
     site: str
     variables: Mapping[str, Variable] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def stop(self) -> str:
+        """Its name without the layer, which is its place in Figure 1."""
+        return self.name if self.layer is None else self.name.replace(f".{self.layer}.", ".", 1)
 
 
 @dataclass(frozen=True)

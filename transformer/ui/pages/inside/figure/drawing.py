@@ -47,14 +47,14 @@ def draw_figure_1(model: Model, stop: Stop, trace: Trace) -> None:
     data = figure_data(
         [figure_1()],
         [_button(model, stop, trace, name) for name in _box_names()],
-        stop.attention or stop.name,
+        stop.attention or stop.box.stop,
         caption="The model, as in Figure 1 of the paper. Use the arrow keys to move between boxes.",
         words={
             "source": _joined_tokens(trace.src_tokens),
             "target": _joined_tokens(trace.tgt_tokens),
         },
         layers=(model.n_layers, stop.layer),
-        scroll_to=("st-key-inside-top", stop.name),
+        scroll_to=("st-key-inside-top", stop.box.stop),
         size=state.view().size,
         exact=display_names.is_exact(),
     )

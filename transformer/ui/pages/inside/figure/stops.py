@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from transformer.analysis.inside import Box, boxes
-from transformer.config import ModelConfig
-from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
@@ -27,28 +24,17 @@ _BLOCKS = {
 
 @dataclass(frozen=True)
 class Stop:
-    """One box of the walkthrough.
-
-    Attributes:
-        name: of the box without its layer, as in the address.
-        number: index in `STOPS`.
-    """
+    """One box of the walkthrough, and the layer and head that are shown."""
 
     box: Box
-    name: str
     layer: int
     head: int
 
     @property
-    def number(self) -> int:
-        return STOPS.index(self.name)
-
-    @property
     def attention(self) -> str:
         """Return the attention block that contains the box, like "encoder.self_attn", or ""."""
-        block = self.name.rpartition(".")[0]
-        inner = self.box.step not in ("add", "norm") and block.endswith("attn")
-        return block if inner else ""
+        inside = self.box.step not in ("add", "norm") and self.box.block.endswith("attn")
+        return f"{self.box.stack}.{self.box.block}" if inside else ""
 
 
 def location(box: Box) -> str:
@@ -59,24 +45,16 @@ def location(box: Box) -> str:
     return ", ".join(filter(None, (box.stack, layer, _BLOCKS.get(box.block, ""))))
 
 
-def split_layer(name: str) -> tuple[str, int | None]:
-    """Return a box's name without its layer, and the layer."""
-    first, second, rest = f"{name}.".split(".", 2)
-    if second.isdigit():
-        return f"{first}.{rest}".rstrip("."), int(second)
-    return name, None
-
-
 def current_stop(model: Model) -> Stop:
     view = state.view(Inside)
     layer, head = max(view.layer, 0), max(view.head, 0)
-    return Stop(_boxes(model.translator.model.config)[view.box, layer], view.box, layer, head)
+    return Stop(boxes_of(model, layer)[view.box], layer, head)
 
 
 def boxes_of(model: Model, layer: int) -> dict[str, Box]:
-    """Return every box of one layer and those outside the layers, by name."""
-    all_boxes = _boxes(model.translator.model.config)
-    return {name: all_boxes[name, layer] for name in STOPS}
+    """Return every box of one layer and those outside the layers, by its name in Figure 1."""
+    all_boxes = boxes(model.translator.model.config)
+    return {box.stop: box for box in all_boxes if box.layer in (None, layer)}
 
 
 def with_formulas(text: str) -> str:
@@ -108,14 +86,3 @@ def trace(model: Model, cached_trace: CachedTrace, layer: int) -> Trace:
 def _is_needed(name: str, layer: int) -> bool:
     shared = ".layers." not in name or name.endswith("_norm.hook_output")
     return shared or f".layers.{layer}." in name
-
-
-@lru_cache(maxsize=8)
-def _boxes(config: ModelConfig) -> dict[tuple[str, int], Box]:
-    """Return boxes by name and layer; a box outside the layers has an entry for each."""
-    by_name = {}
-    for box in boxes(config):
-        name, layer = split_layer(box.name)
-        for n in range(config.n_layers) if layer is None else [layer]:
-            by_name[name, n] = box
-    return by_name

@@ -33,7 +33,7 @@ def show(model: Model, stop: Stop, opened: OpenedBox) -> None:
     for panel in opened.panels:
         with st.container(key=f"inside-panel-{panel.name}"):
             _heading(model, panel)
-            if _is_collapsed(panel) and panel is not selected:
+            if panel.collapsed and panel is not selected:
                 _expand_button(panel)
                 continue
             _table(stop, panel, selected, cell)
@@ -47,16 +47,15 @@ def _heading(model: Model, panel: Panel) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         title, symbol = display_names.display_text(panel.title), display_names.latex(panel.symbol)
         st.markdown(f"**{stops.with_formulas(title)}** &emsp; ${symbol}$ :small[:gray[{size}]]")
-        titles = {box.name: box.title for box in boxes(model.translator.model.config)}
-        if panel.origin in titles:
-            name, layer = stops.split_layer(panel.origin)
+        by_name = {box.name: box for box in boxes(model.translator.model.config)}
+        if origin := by_name.get(panel.origin):
             st.button(
-                f"from {titles[panel.origin]}",
+                f"from {origin.title}",
                 key=f"inside-from-{panel.name}",
                 type="tertiary",
                 icon=":material/arrow_outward:",
                 on_click=stops.open_box,
-                args=(name, layer),
+                args=(origin.stop, origin.layer),
             )
         elif panel.origin:
             st.caption(_parameter(panel.origin))
@@ -93,14 +92,9 @@ def _is_numbered(labels: Sequence[str]) -> bool:
     return labels[0] == "0" and all(label == str(index) for index, label in enumerate(labels))
 
 
-def _is_collapsed(panel: Panel) -> bool:
-    """Return whether the table is collapsed by default, as weight matrices are large."""
-    return panel.role == "weight" and min(panel.values.shape) > 1
-
-
 def _expand_button(panel: Panel) -> None:
     st.button(
-        f"Show {panel.values.size:,} weights",
+        f"Show {panel.values.size:,} numbers",
         key=f"inside-show-{panel.name}",
         on_click=state.change,
         kwargs={"panel": panel.name, "row": -1, "column": -1},
@@ -113,7 +107,7 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
         panel.values.shape == selected.values.shape and panel.column_axis == selected.column_axis
     )
     table = Table(
-        id=f"{stop.name} {panel.name} {display_names.is_exact()}",
+        id=f"{stop.box.stop} {panel.name} {display_names.is_exact()}",
         title=display_names.display_text(panel.title),
         values=panel.values,
         rows=_names(panel.rows),
@@ -127,7 +121,7 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
     data = tensor_data(
         table, cell if same_axes else None, in_this_table=is_selected, size=state.view(Inside).size
     )
-    key = f"tensor-{stop.name}-{panel.name}"
+    key = f"tensor-{stop.box.stop}-{panel.name}"
 
     def select_cell() -> None:
         choice = st.session_state[key]["choice"]

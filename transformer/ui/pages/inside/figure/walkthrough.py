@@ -46,7 +46,7 @@ def show(model: Model) -> None:
             drawing.draw_figure_2(model, stop, trace)
         st.latex(stop.box.equation)
         st.markdown(stops.with_formulas(display_names.display_text(stop.box.explanation)))
-        if stop.name == STOPS[-1]:
+        if stop.box.stop == STOPS[-1]:
             next_token(model, trace)
         st.caption(_source_and_shape(stop.box.section, tables_of_box.shape))
         if tables_of_box.head is not None and model.n_heads > 1:
@@ -72,8 +72,9 @@ def _source_and_shape(section: str, shape: str) -> str:
 
 def _navigation_buttons(stop: Stop) -> None:
     """Draw buttons to the previous and the next box, and the number of the open one."""
+    index = STOPS.index(stop.box.stop)
     with st.container(horizontal=True, vertical_alignment="center", key="inside-navigation"):
-        for label, number in (("← Previous", stop.number - 1), ("Next →", stop.number + 1)):
+        for label, number in (("← Previous", index - 1), ("Next →", index + 1)):
             exists = 0 <= number < len(STOPS)
             st.button(
                 label,
@@ -83,7 +84,7 @@ def _navigation_buttons(stop: Stop) -> None:
                 on_click=stops.open_box,
                 args=(STOPS[number] if exists else "",),
             )
-        st.caption(f"Box {stop.number + 1} of {len(STOPS)}")
+        st.caption(f"Box {index + 1} of {len(STOPS)}")
 
 
 def _head_choice(model: Model, head: int) -> None:
