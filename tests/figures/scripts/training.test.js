@@ -219,6 +219,20 @@ Deno.test("the same description gives the same weights, replayed or forked", () 
   assertEqual(train(changed, 30), forked);
 });
 
+Deno.test("dropout leaves out its share and scales up the others, differently in each use", () => {
+  const tape = new Tape(new Kernels(1e6), { training: true, dropoutSeed: 11 });
+  const ones = tape.tensor([100, 100]);
+  ones.values.fill(1);
+  const [first, second] = [dropout(ones, 0.3), dropout(ones, 0.3)].map(({ values }) => values);
+  const kept = (values) => values.filter((value) => value > 0).length / values.length;
+  for (const values of [first, second]) {
+    assert(Math.abs(kept(values) - 0.7) < 0.02);
+    assert(values.every((value) => value === 0 || Math.abs(value - 1 / 0.7) < 1e-6));
+  }
+  const both = first.filter((value, i) => value > 0 && second[i] > 0).length / first.length;
+  assert(Math.abs(both - 0.49) < 0.02);
+});
+
 Deno.test("a head that is switched off gets no gradient", () => {
   const run = new Run({ settings: { ...SMALL, off: "c0.1" } });
   const { tape } = run.forward(run.nextBatch());

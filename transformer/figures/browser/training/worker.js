@@ -148,8 +148,9 @@ function advance() {
     unreported.push(run.takeStep());
   } catch (error) {
     paused = true;
-    if (!(error instanceof Diverged)) throw error;
-    post({ type: "diverged", step: run.step + 1, problem: error.message, checksum: run.checksum() });
+    const { message: problem } = error;
+    if (error instanceof Diverged) post({ type: "diverged", step: run.step + 1, problem, checksum: run.checksum() });
+    else post({ type: "problem", problem }); // a change of the data that is not possible
     return;
   }
   const isLast = isFinished();
