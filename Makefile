@@ -65,9 +65,9 @@ format: .venv/dev.stamp
 pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
 
-# All benchmarks that need no corpus, one after the other: two at a time would slow each other down.
+# All benchmarks that need no corpus and no GPU, one after the other: two at a time would slow each other down.
 benchmarks: .venv/benchmarks.stamp
-	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v gold_alignments); do \
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e gold_alignments -e gpu); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -29,6 +30,7 @@ from torch.nn import functional
 
 from transformer.config import ModelConfig
 from transformer.model import Transformer
+from transformer.model.attention import causal_mask
 from transformer.model.positions import sinusoidal
 from transformer.run_config import TaskRun
 from transformer.text.batching import Batch, make_batch
@@ -41,21 +43,36 @@ from transformer.training.train_folder import fit_vocabulary, train_run
 
 GOAL = 0.99
 """Fraction of whole reversed sequences that are correct."""
-PAIRS, LENGTH, VOCABULARY = 128, 16, 8000
 RATE, SMOOTHING = 1e-4, 0.1
 Step = Callable[[], object]
 
 
-def random_batch() -> Batch:
-    src, tgt_out = torch.randint(4, VOCABULARY, (2, PAIRS, LENGTH))
-    start = torch.full((PAIRS, 1), 1)
-    return Batch(src, torch.cat([start, tgt_out[:, :-1]], 1), tgt_out)
+@dataclass(frozen=True)
+class Workload:
+    """The model that is trained, the shape of its batch, and the device."""
+
+    preset: str = "small"
+    vocab_size: int = 8000
+    pairs: int = 128
+    length: int = 16
+    """Tokens of a pair on each side."""
+    device: str = "cpu"
+
+    @property
+    def config(self) -> ModelConfig:
+        return ModelConfig.preset(self.preset, vocab_size=self.vocab_size)
+
+    def batch(self) -> Batch:
+        """Return pairs of random tokens."""
+        src, tgt_out = torch.randint(4, self.vocab_size, (2, self.pairs, self.length))
+        start = torch.full((self.pairs, 1), 1)
+        return Batch(src, torch.cat([start, tgt_out[:, :-1]], 1), tgt_out).to(self.device)
 
 
-def our_step(dtype: torch.dtype) -> Step:
+def our_step(work: Workload, dtype: torch.dtype) -> Step:
     """Return a step as the trainer runs it: seed, gradients, clipping, Adam, working copy."""
-    model = Transformer(ModelConfig.preset("small", vocab_size=VOCABULARY))
-    learner, batch = Learner(model, dtype), random_batch()
+    model = Transformer(work.config).to(work.device)
+    learner, batch = Learner(model, dtype), work.batch()
 
     def step() -> None:
         torch.manual_seed(1)
@@ -95,7 +112,7 @@ class Peer(nn.Module):
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         src_padding, tgt_padding = src == 0, tgt == 0
-        future = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).triu(1)
+        future = ~causal_mask(tgt.shape[1], tgt.device)
         states = self.body(
             self.embed(src),
             self.embed(tgt),
@@ -108,22 +125,35 @@ class Peer(nn.Module):
         return functional.linear(states, self.embedding.weight)
 
 
-def peer_step(bf16: bool, paper: bool = False) -> Step:
-    """Return a typical step: autocast, cross-entropy, clipping, fused Adam."""
-    shape = ModelConfig.preset("small", vocab_size=VOCABULARY)
-    model, batch = Peer(shape, LENGTH, paper).train(), random_batch()
+def peer_step(work: Workload, bf16: bool, paper: bool = False) -> Step:
+    """Return a typical step of `Peer`."""
+    model = Peer(work.config, work.length, paper)
+    return typical_step(work, bf16, model, logits_loss(work, model))
+
+
+def logits_loss(work: Workload, logits: Callable[[Tensor, Tensor], Tensor]) -> Callable[[], Tensor]:
+    """Return a function that computes the loss of a batch; `logits` is called with source ids and
+    decoder inputs."""
+    batch = work.batch()
+    return lambda: functional.cross_entropy(
+        logits(batch.src, batch.tgt_in).flatten(0, 1),
+        batch.tgt_out.flatten(),
+        ignore_index=0,
+        label_smoothing=SMOOTHING,
+    )
+
+
+def typical_step(
+    work: Workload, bf16: bool, model: nn.Module, compute_loss: Callable[[], Tensor]
+) -> Step:
+    """Return a step with autocast, clipping and fused Adam."""
+    model.to(work.device).train()
     adam = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def step() -> float:
         adam.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16) if bf16 else nullcontext():
-            logits = model(batch.src, batch.tgt_in)
-            loss = functional.cross_entropy(
-                logits.flatten(0, 1),
-                batch.tgt_out.flatten(),
-                ignore_index=0,
-                label_smoothing=SMOOTHING,
-            )
+        with torch.autocast(work.device, torch.bfloat16) if bf16 else nullcontext():
+            loss = compute_loss()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adam.step()
@@ -134,12 +164,13 @@ def peer_step(bf16: bool, paper: bool = False) -> Step:
 
 def time_steps(rounds: int, clock: Callable[[], float]) -> None:
     """Print a row per step: its time, tokens/s and ratios to our step and to the peer's (bf16)."""
+    work = Workload()
     steps = {
-        "ours, bf16": our_step(torch.bfloat16),
-        "ours, fp32": our_step(torch.float32),
-        "nn.Transformer, bf16": peer_step(bf16=True),
-        "  dropout only where the paper has it": peer_step(bf16=True, paper=True),
-        "nn.Transformer, fp32": peer_step(bf16=False),
+        "ours, bf16": our_step(work, torch.bfloat16),
+        "ours, fp32": our_step(work, torch.float32),
+        "nn.Transformer, bf16": peer_step(work, bf16=True),
+        "  dropout only where the paper has it": peer_step(work, bf16=True, paper=True),
+        "nn.Transformer, fp32": peer_step(work, bf16=False),
     }
     times: dict[str, list[float]] = {name: [] for name in steps}
     for round_ in range(-2, rounds):  # two rounds to warm up caches and allocators
@@ -148,12 +179,12 @@ def time_steps(rounds: int, clock: Callable[[], float]) -> None:
             step()
             if round_ >= 0:
                 times[name].append(clock() - start)
-    print(f"{torch.get_num_threads()} threads, {rounds} rounds, {PAIRS} × ({LENGTH} + {LENGTH})")
+    print(f"{torch.get_num_threads()} threads, {rounds} rounds, {work.pairs} × ({work.length} × 2)")
     print(f"{'':<40} {'ms/step':>8} {'tgt tok/s':>10} {'/ ours':>7} {'/ peer':>7}")
     ours, peer = median(times["ours, bf16"]), median(times["nn.Transformer, bf16"])
     for name in steps:
         seconds = median(times[name])
-        rate = PAIRS * LENGTH / seconds
+        rate = work.pairs * work.length / seconds
         print(
             f"{name:<40} {1000 * seconds:8.0f} {rate:10,.0f} "
             f"{ours / seconds:7.2f} {peer / seconds:7.2f}"

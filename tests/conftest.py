@@ -36,6 +36,16 @@ import hypothesis
 import pytest
 import torch
 
+# `TEST_DEVICE=cuda pytest tests/model tests/inference tests/training` runs them on a GPU, and
+# TEST_DEVICE=pretend on a pretend one. Models and tensors that tests make are then on this device.
+DEVICE = os.environ.get("TEST_DEVICE", "cpu")
+if DEVICE == "pretend":
+    from tests import pretend_device
+
+    pretend_device.install("cuda")  # before the modules that it changes are imported
+if DEVICE != "cpu":
+    torch.set_default_device(DEVICE)
+
 from tests import leaks
 from tests.warm_python import warm_python
 from transformer.checkpoint import save_checkpoint
@@ -78,6 +88,15 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that make sense only on the CPU if another device is tested."""
+    if DEVICE != "cpu":
+        skip = pytest.mark.skip(reason=f"makes no sense on {DEVICE}")
+        for item in items:
+            if item.get_closest_marker("cpu"):
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")

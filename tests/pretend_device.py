@@ -3,9 +3,9 @@
     python -m tests.pretend_device cuda     # an NVIDIA GPU
     python -m tests.pretend_device mps      # an Apple GPU, which has no float64
 
-runs loading, translation, traces, hooks, analyses and training steps on it. Tensors of the device
-compute on the CPU. Mixing them with CPU tensors, converting them to numpy and, on an Apple GPU,
-float64 raise the errors of the real device. It does not check speed, memory or kernels.
+runs everything that computes with a model on it (`benchmarks/device_checks.py`). Tensors of the
+device compute on the CPU. Mixing them with CPU tensors, converting them to numpy and, on an Apple
+GPU, float64 raise the errors of the real device. It does not check speed, memory or kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils import backend_registration
@@ -23,7 +22,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
 backend_registration._setup_privateuseone_for_python_backend("pretend")
-torch.pretend.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]  # type: ignore[attr-defined]
+module: Any = torch.pretend  # type: ignore[attr-defined]
+module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
+module.get_rng_state = lambda device=None: torch.get_rng_state()  # of `torch.random.fork_rng`
+module.set_rng_state = lambda state, device=None: torch.set_rng_state(state)
 DEVICE = torch.device("pretend:0")
 ROOT = Path(__file__).resolve().parents[1]
 INDEX_OPERATIONS = ("aten.index.", "aten.index_put", "aten._index_put", "aten._unsafe_index")
@@ -135,8 +137,8 @@ def install(kind: str) -> None:
     def tensor(
         data: Any, *, device: Any = None, requires_grad: bool = False, **options: Any
     ) -> Any:
-        made = make(data, **options)
-        if device is not None and torch.device(device).type == "pretend":
+        made = make(data, **options, device="cpu")
+        if torch.device(device or torch.empty(0).device).type == "pretend":
             made = made.to(DEVICE)
         return made.requires_grad_() if requires_grad else made
 
@@ -185,65 +187,16 @@ def _refusing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def use_everything() -> None:
-    """Translate, trace, intervene, analyse and train on the device."""
-    from transformer import Hooks, Translator
-    from transformer.analysis.attribution import direct_logits, gradients, value_zeroing
-    from transformer.analysis.corpora import Corpus, Sentence
-    from transformer.analysis.importance.ablation import measure_without
-    from transformer.analysis.importance.by_gradient import gradient_importances
-    from transformer.analysis.inside.logit_lens import lens
-    from transformer.analysis.interventions import switched_off, to_mean, uniform
-    from transformer.analysis.interventions.patching_sweep import patching_sweep
-    from transformer.analysis.positions.tables import reordering_effect
+    """Load a model on the device and run all checks with it."""
+    from benchmarks.device_checks import CHECKS
+    from transformer import Translator
 
     translator = Translator.load(ROOT / "checkpoints/runs/toy-reverse/checkpoint", device="auto")
     assert translator.device == DEVICE
-    model, text = translator.model, "a b c d"
-    options: list[dict[str, Any]] = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]
-    for decoding in [*options, {"method": "sample", "seed": 1, "top_p": 0.9, "top_k": 5}]:
-        assert translator.translate(text, **decoding).text
-    trace = translator.trace(text)
-    assert np.isfinite(trace.weights("cross", 0)).all()
-    _, cache = translator.run_with_cache(text, trace.text)
-    name = "encoder.hook_memory"
-    put_back = Hooks({name: lambda x, _: cache[name].expand_as(x)})
-    assert translator.translate(text, hooks=put_back).text == trace.text
-    heads = [("cross", 0, 0), ("encoder", 1, 1)]
-    for hooks in (
-        switched_off(model.config, heads),
-        uniform(model.config, heads),
-        to_mean(model.config, heads, [trace]),
-    ):
-        translator.translate(text, hooks=hooks)
-        translator.translate(text, hooks=hooks, beam_size=2)
-    corpus = Corpus("two", (Sentence("a b c", "c b a"), Sentence("d e", "e d")))
-    gradient_importances(translator, corpus)
-    measure_without(translator, corpus, [heads])
-    direct_logits.direct_logits(model, trace, 1)
-    gradients.gradients(model, trace, 1)
-    value_zeroing.joint(model, trace)
-    lens(trace, translator)
-    reordering_effect(translator, "a b", "b a")
-    patching_sweep(translator, "a b c d", "a e c d")
-    train(Translator.load(translator.folder, device="cpu").model.to(DEVICE).requires_grad_())
+    for check in CHECKS:
+        check(translator)
+        print(check.__name__, flush=True)
     print("everything ran")
-
-
-def train(model: Any) -> None:
-    """Take two training steps with both penalties on attention, and validate."""
-    from transformer.text.batching import Batch
-    from transformer.training.learner import Learner
-
-    batch = Batch(
-        src=torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]]),
-        tgt_in=torch.tensor([[1, 7, 6, 5], [1, 9, 8, 0]]),
-        tgt_out=torch.tensor([[7, 6, 5, 2], [9, 8, 2, 0]]),
-    )
-    learner = Learner(model, torch.float32)
-    for _ in range(2):
-        learner.compute_gradients(batch.to(DEVICE), 0.1, 0.1, 0.1)
-        learner.update(0.001, 1.0)
-    assert np.isfinite(learner.validate([batch]).plain)
 
 
 if __name__ == "__main__":

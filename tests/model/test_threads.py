@@ -27,16 +27,17 @@ def frequent_thread_switches() -> Iterator[None]:
     sys.setswitchinterval(interval)
 
 
-def sentences(thread: int, round_number: int) -> tuple[Tensor, Tensor]:
+def sentences(model: Transformer, thread: int, round_number: int) -> tuple[Tensor, Tensor]:
     """Return sentences of equal lengths in all threads, so that a tensor of another one would
     fit."""
     seed = 1000 * thread + round_number
-    return make_ids(6, 9, seed=seed), make_ids(8, 5, seed=seed + 1)
+    device = model.embedding.weight.device  # the default device may differ between threads
+    return make_ids(6, 9, seed=seed).to(device), make_ids(8, 5, seed=seed + 1).to(device)
 
 
 def run_model(model: Transformer, thread: int, round_number: int) -> dict[str, Tensor]:
     """Run the model without hooks, with scaled heads or with all hook points, by thread number."""
-    src, tgt = sentences(thread, round_number)
+    src, tgt = sentences(model, thread, round_number)
     if thread % 4 == 0:
         return {"logits": model(src, tgt)}
     if thread % 4 == 1:
@@ -83,12 +84,12 @@ def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
         start.wait(timeout=60)
         with torch.no_grad():
             for round_number in range(ROUNDS):
-                tiny_model(*sentences(thread, round_number), hooks=hooks)
+                tiny_model(*sentences(tiny_model, thread, round_number), hooks=hooks)
 
     with ThreadPoolExecutor(N_THREADS) as pool:
         list(pool.map(run_rounds, range(N_THREADS)))
     expected = [
-        capture(tiny_model, *sentences(0, round_number), [name])[name]
+        capture(tiny_model, *sentences(tiny_model, 0, round_number), [name])[name]
         for round_number in range(ROUNDS)
     ]
     assert len(calls) == ROUNDS

@@ -33,7 +33,9 @@ def model(data: PreparedData) -> Transformer:
 def batches(data: PreparedData) -> list[Batch]:
     """Five batches of ten pairs, with padding."""
     return [
-        make_batch(data.train, range(start, start + 10), pad_id=0, bos_id=1)
+        make_batch(data.train, range(start, start + 10), pad_id=0, bos_id=1).to(
+            torch.get_default_device()
+        )
         for start in range(0, 50, 10)
     ]
 

@@ -29,18 +29,18 @@ def test_recorded_moments_equal_the_formulas_of_adam(
     m = v = largest_gradient = np.zeros((MAX_CORNER, MAX_CORNER))
     for t, rate in enumerate([1e-3, 4e-3, 2e-3, 5e-4], start=1):
         batch = make_batch(data.train, range(8 * t, 8 * t + 8), pad_id=0, bos_id=1)
-        learner.compute_gradients(batch, 0.1)
-        before = weight.detach()[:MAX_CORNER, :MAX_CORNER].double().numpy().copy()
+        learner.compute_gradients(batch.to(torch.get_default_device()), 0.1)
+        before = weight.detach()[:MAX_CORNER, :MAX_CORNER].double().cpu().numpy().copy()
         moments.before_update()
         learner.update(rate, 0.5)
-        after = weight.detach()[:MAX_CORNER, :MAX_CORNER].double().numpy()
+        after = weight.detach()[:MAX_CORNER, :MAX_CORNER].double().cpu().numpy()
         update = moments.after_update()
         table = {k: np.array(x) for k, x in update.items() if isinstance(x, list)}
         assert (update["name"], update["shape"], update["t"]) == (INSPECT, [96, 32], t)
         beta1, beta2, epsilon = update["beta1"], update["beta2"], update["epsilon"]
         assert (update["learning_rate"], beta1, beta2, epsilon) == (rate, 0.9, 0.98, 1e-9)
         assert weight.grad is not None
-        gradient = weight.grad[:MAX_CORNER, :MAX_CORNER].double().numpy()  # clipped in place
+        gradient = weight.grad[:MAX_CORNER, :MAX_CORNER].double().cpu().numpy()  # clipped in place
         m, v = 0.9 * m + 0.1 * gradient, 0.98 * v + 0.02 * gradient**2
         m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.98**t)
         np.testing.assert_array_equal(table["before"], before)
