@@ -84,8 +84,9 @@ class Translator:
 
         Args:
             path: one of these, the first that exists: a checkpoint folder or a Marian folder of
-                `transformers`; the name of a checkpoint included in Heads Up, such as "en-fr"; the
-                "owner/name" of such a folder on the Hugging Face hub.
+                `transformers`; a .safetensors file that the page Train saved in a browser; the name
+                of a checkpoint included in Heads Up, such as "en-fr"; the "owner/name" of such a
+                folder on the Hugging Face hub.
             revision: a branch, tag or commit on the hub; the main branch if None.
 
         Raises:
@@ -96,7 +97,7 @@ class Translator:
         chosen_device = choose_device(device)
         folder = resolve_folder(path, revision)
         translator = cls(*open_folder(folder, chosen_device), precision)
-        translator.folder = folder
+        translator.folder = folder if folder.is_dir() else None
         return translator
 
     def save_pretrained(
