@@ -9,6 +9,7 @@ from transformer.ui.pages.training import (
     Train,
     draft,
     example_runs,
+    here,
     layer_race,
     race_cards,
     race_page,
@@ -22,7 +23,9 @@ with page.page_without_model("pages/train.py"):
     owner, view, current_draft = visitor.ensure_id(), state.view(Train), draft.current()
     if error := draft.pop_error():
         st.warning(frame.plain(error))
-    if view.run:
+    if view.here:
+        here.show()
+    elif view.run:
         run_page.show(view.run, owner)
     elif view.race == layer_race.NAME:
         layer_race.show(live_jobs.jobs(), owner)

@@ -162,6 +162,7 @@ CHECKED_PAGES = [
     *(f"inside?tab=positions&topic={topic}" for topic in ("order", "parts")),
     *(f"inside?tab=why&part={part}" for part in ("paths", "table", "scores")),
     "train?run=toy-reverse",
+    "train?here=task%3Dcopy%3Bsteps%3D20",
     "learn?lesson=row",
 ]
 PHONE_WIDTH = 390

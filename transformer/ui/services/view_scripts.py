@@ -15,10 +15,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from transformer.figures.trainer_page import trainer_files
 from transformer.figures.views import COMPONENTS, served_script
+from transformer.text.tasks import TASKS
+from transformer.text.tasks.pair_data import pair_module
 
 FOLDER = "_views"
 CACHE_CONTROL = "public, max-age=31536000, immutable"
+FRENCH_PAIRS = "training/french-pairs.js"
 MISSING = "There is no such view script; reload the page to get the current ones.\n"
 
 
@@ -33,21 +37,51 @@ def path(view: str) -> str:
     return f"{FOLDER}/{view}-{hashlib.blake2b(served_script(view), digest_size=8).hexdigest()}.js"
 
 
-async def _script(request: Request) -> Response:
-    compressed = _compressed().get(request.path_params["name"])
-    if compressed is None:
-        return PlainTextResponse(MISSING, 404)
-    headers = {"cache-control": CACHE_CONTROL, "vary": "accept-encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        headers["content-encoding"] = "gzip"
-        return Response(compressed, headers=headers, media_type="text/javascript")
-    return Response(gzip.decompress(compressed), headers=headers, media_type="text/javascript")
+@cache
+def training_path(file: str) -> str:
+    """Return where a file of the page that trains in a tab is, below the app's own path."""
+    digest = hashlib.blake2b(digest_size=8)
+    for name, content in trainer_files().items():
+        digest.update(name.encode() + b"\0" + content)
+    return f"{FOLDER}/train-{digest.hexdigest()}/{file}"
 
 
 @cache
-def _compressed() -> dict[str, bytes]:
-    """Return every script by its file name, gzipped."""
+def training_files() -> dict[str, bytes]:
+    """Return the files of the page that trains in a tab, by their paths below one folder. The
+    pairs of French take a second to make."""
+    return {**trainer_files(), FRENCH_PAIRS: pair_module(TASKS["french"]).encode()}
+
+
+def _script(request: Request) -> Response:
+    name = request.path_params["name"]
+    compressed = _compressed_files().get(name) if "/" in name else _compressed_views().get(name)
+    if compressed is None:
+        return PlainTextResponse(MISSING, 404)
+    kind = "text/css" if name.endswith(".css") else "text/javascript"
+    is_in_hash = not name.endswith(FRENCH_PAIRS)  # they depend on Python's grammar
+    headers = {"cache-control": CACHE_CONTROL if is_in_hash else "no-cache"}
+    headers["vary"] = "accept-encoding"
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["content-encoding"] = "gzip"
+        return Response(compressed, headers=headers, media_type=kind)
+    return Response(gzip.decompress(compressed), headers=headers, media_type=kind)
+
+
+@cache
+def _compressed_views() -> dict[str, bytes]:
+    """Return every view's script by its file name, gzipped."""
+    return {_name(path(view)): gzip.compress(served_script(view), mtime=0) for view in COMPONENTS}
+
+
+@cache
+def _compressed_files() -> dict[str, bytes]:
+    """Return `training_files` by their paths in an address, gzipped."""
     return {
-        path(view).removeprefix(f"{FOLDER}/"): gzip.compress(served_script(view), mtime=0)
-        for view in COMPONENTS
+        _name(training_path(file)): gzip.compress(content, mtime=0)
+        for file, content in training_files().items()
     }
+
+
+def _name(path: str) -> str:
+    return path.removeprefix(f"{FOLDER}/")

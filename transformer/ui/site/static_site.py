@@ -32,15 +32,15 @@ from transformer.figures.site_pages import (
 )
 from transformer.figures.state import FIELDS, KINDS, Field
 from transformer.figures.steps import word_steps
+from transformer.figures.trainer_page import trainer_page
 from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
-from transformer.text.tasks import TASKS
-from transformer.text.tasks.pair_data import pair_module
 from transformer.ui.pages import home
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
+from transformer.ui.services.view_scripts import training_files
 from transformer.ui.site.live_lessons import (
     LIVE_LESSONS,
     lesson_data,
@@ -253,6 +253,11 @@ FOOTER = (
     "*Attention Is All You Need*."
 )
 
+TRAIN_FOOTER = (
+    "The model trains in your browser; what you type or paste stays there. It is a small model of "
+    "*Attention Is All You Need*."
+)
+
 
 def runs_in_browser(model: Model) -> bool:
     """Return whether `browser/model/` can run the model: it needs one shared vocabulary."""
@@ -288,8 +293,11 @@ def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
         file = folder / "scripts" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(script, encoding="utf-8")
-    pairs = folder / "scripts" / "training" / "french-pairs.js"
-    pairs.write_text(pair_module(TASKS["french"]), encoding="utf-8")
+    for path, content in training_files().items():
+        (folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "scripts" / path).write_bytes(content)
+    train = trainer_page({"Try": "index.html", "Learn": "course.html"}, TRAIN_FOOTER)
+    (folder / "train.html").write_text(train, encoding="utf-8")
     page = live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
     (folder / "index.html").write_text(page, encoding="utf-8")
 

@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from transformer.ui.base.address import View, field
 from transformer.ui.base.registry import Page
 
+HERE_FORM = (
+    r"[a-zA-Z0-9_.,;=@~-]{0,2000}",
+    'settings of a run in the browser, like "task=reverse;seed=3"',
+)
+
 
 @dataclass(frozen=True)
 class Train(View):
-    """Address fields of the page: the name of the open run or race; "" is none."""
+    """Address fields of the page: the name of the open run or race; "" is none.
+
+    Attributes:
+        here: the run that trains in the browser, as `figures/browser/trainer/link.js` writes it.
+    """
 
     run: str = field()
     race: str = field()
+    here: str = field(form=HERE_FORM)
 
 
 PAGE = Page(

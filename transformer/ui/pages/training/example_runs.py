@@ -13,7 +13,7 @@ from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui.base import state
-from transformer.ui.pages.training import draft, head_pictures, race_cards, run_facts
+from transformer.ui.pages.training import draft, head_pictures, here, race_cards, run_facts
 from transformer.ui.pages.training.draft import probes
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, quantities
@@ -96,6 +96,7 @@ def cards() -> CostSlots:
                 _card_top(example_run.title, example_run.text, shipped_run)
                 cost_slots.append((st.container(), run_config(example_run)))
                 with st.container(horizontal=True, vertical_alignment="center"):
+                    here.link("Train in this tab →", example_run.task)
                     _train_button(example_run)
                     _link(example_run.task, shipped_run)
         with st.container(border=True, key="example-own"):
@@ -114,6 +115,7 @@ def cards() -> CostSlots:
                     on_click=draft.open_form,
                     args=("",),
                 )
+                here.link("Train on them in this tab →", "pairs")
                 _link("german", shipped_run)
     return cost_slots
 

@@ -1,0 +1,142 @@
+"""Training in a browser tab: the page of the static site, and the same page in the app."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.live_app import http_server
+from transformer import Translator
+from transformer.figures.site_pages import STYLE
+from transformer.figures.trainer_page import trainer_files, trainer_page
+
+TRAINING_TIMEOUT_MS = 120_000
+PAIRS = "\n".join(f"I see {word} .\tich sehe {word} ." for word in "abcdefghijklmnopqrstuv")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("site")
+    for path, content in trainer_files().items():
+        (folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "scripts" / path).write_bytes(content)
+    (folder / "site.css").write_text(STYLE, encoding="utf-8")
+    (folder / "train.html").write_text(trainer_page({}, ""), encoding="utf-8")
+    with http_server(folder) as site_address:
+        yield f"{site_address}train.html"
+
+
+def runs(page: Page) -> list[str]:
+    return page.get_by_role("group", name="Runs").get_by_role("button").all_inner_texts()
+
+
+def wait_until_finished(page: Page, count: int = 1) -> None:
+    finished = page.get_by_role("group", name="Runs").get_by_role(
+        "button", name=re.compile("finished after")
+    )
+    expect(finished).to_have_count(count, timeout=TRAINING_TIMEOUT_MS)
+
+
+def checksum(page: Page, name: str) -> str:
+    """Select a run; return its step with the checksum of its weights."""
+    run = page.get_by_role("group", name="Runs").get_by_role("button", name=re.compile(name))
+    run.click()
+    expect(run).to_have_attribute("aria-pressed", "true")
+    text = page.get_by_text(re.compile("Checksum of the weights at step")).inner_text()
+    match = re.fullmatch(r".* at step (\d+): ([0-9a-f]{8})", text)
+    assert match, text
+    return f"{match[1]} {match[2]}"
+
+
+def test_a_link_trains_forks_and_reproduces(
+    address: str, new_page: NewPage, tmp_path: Path
+) -> None:
+    page = new_page(alone=True)
+    page.goto(address)
+    expect(page.get_by_text(re.compile(r"step (1\d\d|2\d\d) "))).to_be_visible(
+        timeout=TRAINING_TIMEOUT_MS
+    )
+    page.get_by_role("button", name="cross-attention layer 2, head 1", exact=True).click()
+    wait_until_finished(page, 2)
+    first, fork = runs(page)
+    assert "99 % at step" in first
+    assert "without cross-attention layer 2, head 1" in fork
+    off = page.get_by_role("button", name="cross-attention layer 2, head 1", exact=True)
+    expect(off).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text(re.compile("put .* of its weight on the right source"))).to_be_visible()
+    sum_of_fork, sum_of_first = checksum(page, "without"), checksum(page, "First run")
+    assert sum_of_first != sum_of_fork
+
+    field = page.get_by_label("Your own input")
+    field.fill("abcde")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("button", name=re.compile("^a b c d e → e d c b a"))).to_be_visible()
+    field.fill("abc😀")
+    page.get_by_role("button", name="Try it").click()
+    expect(page.get_by_role("alert")).to_contain_text("The model has no symbol")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the model").click()
+    file = tmp_path / "reverse.safetensors"
+    download.value.save_as(file)
+    assert Translator.load(file, "cpu").translate("a b c d e").text == "e d c b a"
+
+    page.reload()
+    wait_until_finished(page, 2)
+    assert [checksum(page, "without"), checksum(page, "First run")] == [sum_of_fork, sum_of_first]
+
+
+def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run=steps%3D50")
+    wait_until_finished(page)
+    page.get_by_label("positions").select_option("none")
+    wait_until_finished(page)
+    assert "positions%3Dnone" in page.url
+    expect(page.get_by_text("cannot tell their order")).to_be_visible()
+    page.get_by_role("button", name="Start again").click()
+    wait_until_finished(page)
+
+
+@pytest.mark.parametrize(
+    ("link", "problem"),
+    [
+        ("task%3Dconstructor", "There is no task"),
+        ("n_heads%3D3", "d_model is 64; with 3 heads"),
+        ("%3Cscript%3E", "must have a setting with a value"),
+    ],
+)
+def test_an_impossible_link_says_what_is_wrong(
+    address: str, new_page: NewPage, link: str, problem: str
+) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run={link}")
+    expect(page.get_by_role("alert")).to_contain_text(problem)
+
+
+def test_a_run_that_diverges_says_where(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run=learning_rate%3D10%3Bclip_norm%3D0%3Bwarmup%3D1")
+    expect(page.get_by_text(re.compile("diverged at step|finished after"))).to_be_visible(
+        timeout=TRAINING_TIMEOUT_MS
+    )
+
+
+def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    requests: list[str] = []
+    page.goto(f"{address}?run=task%3Dpairs%3Bsteps%3D60")
+    field = page.get_by_label("Sentence pairs")
+    field.fill("only one side")
+    page.get_by_role("button", name="Train on these pairs").click()
+    expect(page.get_by_role("alert")).to_contain_text("Line 1 is")
+    page.on("request", lambda request: requests.append(request.url))
+    field.fill(PAIRS)
+    page.get_by_role("button", name="Train on these pairs").click()
+    wait_until_finished(page)
+    assert not [url for url in requests if "scripts/" not in url]

@@ -1,0 +1,226 @@
+// The page that trains in the browser: links, verdicts, captions and pasted pairs.
+
+import assert from "node:assert/strict";
+import { caption, changeText, firstFollower } from "../../../transformer/figures/browser/trainer/captions.js";
+import { allSettings, readLink, writeLink } from "../../../transformer/figures/browser/trainer/link.js";
+import { descriptionOf, makeRuns } from "../../../transformer/figures/browser/trainer/runs.js";
+import { modelFile, pairsOf } from "../../../transformer/figures/browser/trainer/saved.js";
+import { headWeights } from "../../../transformer/figures/browser/trainer/heads.js";
+import { meanWithInterval, successor, verdict } from "../../../transformer/figures/browser/trainer/verdict.js";
+import { setExactNames } from "../../../transformer/figures/browser/naming.js";
+import { thinned } from "../../../transformer/figures/browser/trainer/curves.js";
+
+setExactNames(false);
+const LINK = "task=sort;seed=3;option.longest=6~0@120;off=c0.1,e1.0~1@200;learning_rate=0.001";
+
+Deno.test("a link keeps runs, forks and options", () => {
+  const runs = readLink(LINK);
+  assert.equal(writeLink(runs), LINK);
+  assert.deepEqual(runs.map(({ parent, step }) => [parent, step]), [[-1, 0], [0, 120], [1, 200]]);
+  assert.deepEqual(runs[0].settings, { task: "sort", seed: 3, options: { longest: 6 } });
+  assert.equal(allSettings(runs, 2).off, "c0.1,e1.0");
+  assert.equal(allSettings(runs, 2).learning_rate, 0.001);
+  assert.equal(allSettings(runs, 1).learning_rate, 0.003);
+  assert.deepEqual(descriptionOf(runs, 2).changes, [
+    { step: 120, settings: { off: "c0.1,e1.0" } },
+    { step: 200, settings: { learning_rate: 0.001 } },
+  ]);
+  assert.equal(writeLink(readLink("")), "");
+  assert.equal(allSettings(readLink("causal=false"), 0).causal, false);
+});
+
+Deno.test("an impossible link is refused in one sentence", () => {
+  const cases = {
+    "task=constructor": "no task",
+    "seed=x": "seed is NaN; it must be a whole number",
+    "seed=": "seed is NaN",
+    "heads=3": "There is no setting heads",
+    "__proto__=1": "There is no setting __proto__",
+    "n_heads=3": "d_model is 64; with 3 heads",
+    "causal=maybe": "causal is maybe",
+    "learning_rate=1e99": "from 0 to 10",
+    "option.longest=99": "longest is 99",
+    "option.height=1": "no option height",
+    "seed": "it must have a setting with a value",
+    "seed=1~off=c0.0": "it must begin with an earlier run and a step",
+    "seed=1~1@5;off=c0.0": "it must begin with an earlier run and a step",
+    "seed=1~0@5;n_heads=2": "A fork cannot change n_heads",
+    [`seed=1${"~0@5;seed=2".repeat(13)}`]: "at most 12",
+  };
+  for (const [link, message] of Object.entries(cases)) {
+    assert.throws(
+      () => readLink(link),
+      (error) => error.message.includes(message) && !error.message.includes("\n"),
+      link,
+    );
+  }
+});
+
+Deno.test("a verdict gives Student's interval or says that the seeds do not support one", () => {
+  // Five differences 10, 20, 30, 40, 50: mean 30, standard deviation √250, t(4, 0.975) = 2.776.
+  const { mean, low, high } = meanWithInterval([10, 20, 30, 40, 50]);
+  assert.equal(mean, 30);
+  assert.ok(Math.abs(low - (30 - 2.776 * Math.sqrt(250 / 5))) < 1e-9);
+  assert.ok(Math.abs(high + low - 60) < 1e-9);
+  const seed = (before, after) => ({
+    before: { reached: before, linkShares: null },
+    after: { reached: after, linkShares: null },
+  });
+  const change = "without cross-attention layer 1, head 2";
+  const slower = verdict([seed(300, 380), seed(300, 390), seed(310, 385), seed(290, 370), seed(305, 385)], change, 500);
+  assert.match(
+    slower,
+    /^Without cross-attention layer 1, head 2, the model needs \+81 steps to 99 % \(mean of 5 seeds, 95 % interval \+7\d to \+8\d\)\.$/,
+  );
+  assert.match(verdict([seed(300, 380), seed(300, 220)], change, 500), /^2 seeds do not support a difference/);
+  assert.match(
+    verdict([seed(300, null), seed(300, 320)], change, 500),
+    /^Within 500 steps, 1 of 2 seeds reach 99 % without .*, and 2 of 2 without this change/,
+  );
+});
+
+Deno.test("the head that takes over is the one whose share rises most", () => {
+  const seeds = [0, 0.02].map((noise) => ({
+    before: { reached: 300, linkShares: [[0.9, 0.1], [0.2, 0.1]] },
+    after: { reached: 350, linkShares: [[0, 0.15], [0.8 + noise, 0.1]] },
+  }));
+  assert.match(
+    successor(seeds, "without it"),
+    /^Cross-attention layer 2, head 1 takes over: .* 81 % without it, and 20 % otherwise\.$/,
+  );
+  const unchanged = seeds.map(({ before }) => ({ before, after: before }));
+  assert.match(successor(unchanged, "without it"), /^No cross-attention head takes over/);
+  assert.equal(
+    successor([{ before: { reached: 1, linkShares: null }, after: { reached: 1, linkShares: null } }], ""),
+    "",
+  );
+});
+
+Deno.test("captions say what the numbers show", () => {
+  const evaluation = (step, share, correct) => ({
+    step,
+    linkShares: [[0.1, share]],
+    count: 500,
+    correct,
+    reached: correct >= 495 ? { step } : null,
+  });
+  const run = {
+    problem: "",
+    state: "training",
+    started: { settings: { causal: true, positions: "sinusoidal" } },
+    records: [{ loss: 0.5 }],
+  };
+  const evaluations = [evaluation(25, 0.2, 10), evaluation(50, 0.62, 200), evaluation(75, 0.97, 498)];
+  assert.deepEqual(firstFollower(evaluations), { step: 50, layer: 0, head: 1, share: 0.62 });
+  assert.match(
+    caption({ ...run, evaluations }),
+    /^Step 50: cross-attention layer 1, head 2 put 62 % .* \(step 75: 97 %\)\. 99 % .* at step 75\.$/,
+  );
+  assert.match(
+    caption({ ...run, evaluations: evaluations.slice(0, 1) }),
+    /^Step 25: 2 % of the outputs are right; no head/,
+  );
+  const cheats = {
+    ...run,
+    started: { settings: { causal: false } },
+    records: [{ loss: 0.004 }],
+    evaluations: [evaluation(50, 0.2, 5)],
+  };
+  assert.match(caption(cheats), /^The loss is 0\.00, yet only 1 % of the outputs are right: without the mask/);
+  const lost = {
+    ...run,
+    state: "finished",
+    started: { settings: { causal: true, positions: "none" } },
+    evaluations: [evaluation(500, 0.2, 60)],
+  };
+  assert.match(caption(lost), /bag of tokens/);
+});
+
+Deno.test("a change is named in words", () => {
+  const nameOf = (code) => `head ${code}`;
+  assert.equal(changeText({ off: "c0.1,e1.0" }, nameOf), "without head c0.1 and head e1.0");
+  assert.equal(changeText({ off: "" }, nameOf), "with all heads");
+  assert.equal(changeText({ learning_rate: 0.001 }, nameOf), "with learning rate 0.001");
+  assert.equal(changeText({ causal: false }, nameOf), "with no decoder mask");
+});
+
+Deno.test("pasted pairs are words, or refused in one sentence", () => {
+  const lines = Array.from({ length: 20 }, (_, i) => `I'm here ${i}.\tJe suis là ${i} !`);
+  assert.deepEqual(pairsOf(lines.join("\r\n")).train[0], ["I' m here 0 .", "Je suis là 0 !"]);
+  assert.deepEqual(pairsOf(lines.join("\r")).train.length, 20);
+  for (
+    const [text, message] of [["", "no sentence pairs"], ["a\tb", "There are 1"], ["a b", "Line 1"], [
+      "a\tb\n<script>\t",
+      "Line 2",
+    ]]
+  ) {
+    assert.throws(() => pairsOf(text), (error) => error.message.includes(message), text);
+  }
+});
+
+Deno.test("a model file has its configuration and symbols in the header", async () => {
+  const header = new TextEncoder().encode('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} ');
+  const bytes = new Uint8Array(8 + header.length + 4);
+  bytes[0] = header.length;
+  bytes.set(header, 8);
+  bytes.set([1, 2, 3, 4], 8 + header.length);
+  const saved = new Uint8Array(
+    await modelFile({ config: { d_model: 8 }, symbols: ["é"], safetensors: bytes })
+      .arrayBuffer(),
+  );
+  const length = Number(new DataView(saved.buffer).getBigUint64(0, true));
+  assert.equal(length % 8, 0);
+  const metadata = JSON.parse(new TextDecoder().decode(saved.subarray(8, 8 + length))).__metadata__;
+  assert.deepEqual([JSON.parse(metadata.config), JSON.parse(metadata.symbols)], [{ d_model: 8 }, ["é"]]);
+  assert.deepEqual([...saved.subarray(8 + length)], [1, 2, 3, 4]);
+});
+
+Deno.test("weights of a head are at its place in the example", () => {
+  const example = {
+    src: ["a", "b", "</s>"],
+    tgt: ["<s>", "b"],
+    layers: 1,
+    heads: 2,
+    attention: Float32Array.from({ length: 18 + 8 + 12 }, (_, i) => i),
+  };
+  assert.deepEqual([...headWeights(example, 1, 0, 1).values], [22, 23, 24, 25]);
+  assert.deepEqual(headWeights(example, 2, 0, 0), {
+    rows: 2,
+    columns: 3,
+    values: Float32Array.from([26, 27, 28, 29, 30, 31]),
+  });
+});
+
+Deno.test("long curves become means of their neighbourhood", () => {
+  const points = Array.from({ length: 1000 }, (_, i) => [i + 1, i % 2]);
+  const thin = thinned(points, 250);
+  assert.equal(thin.length, 250);
+  assert.deepEqual(thin.at(-1), [1000, 0.5]);
+});
+
+Deno.test("a fork begins with the state of its origin, and at most as many runs train as there are cores", async () => {
+  const workers = [];
+  class FakeWorker {
+    constructor() {
+      this.sent = [];
+      workers.push(this);
+    }
+    postMessage(message) {
+      this.sent.push(message);
+      if (message.type === "state") {
+        const result = { description: this.sent[0].description, step: 40, weights: new Float32Array(1) };
+        setTimeout(() => this.onmessage({ data: { type: "answer", id: message.id, result } }));
+      }
+    }
+    terminate() {}
+  }
+  const runs = makeRuns(() => /** @type {any} */ (new FakeWorker()), () => undefined, 1);
+  runs.begin(readLink("seed=2"), null);
+  await runs.fork(runs.all[0], { off: "c0.0" });
+  assert.equal(workers.length, 1);
+  assert.equal(runs.all[1].state, "waiting");
+  workers[0].onmessage({ data: { type: "finished", step: 500, seconds: 1, checksum: "1", evaluation: { step: 500 } } });
+  assert.deepEqual(workers[1].sent[0].description.changes, [{ step: 40, settings: { off: "c0.0" } }]);
+  assert.equal(workers[1].sent[0].state.step, 40);
+  assert.equal(writeLink(runs.planned()), "seed=2~0@40;off=c0.0");
+});

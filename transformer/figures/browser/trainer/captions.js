@@ -1,0 +1,89 @@
+// What a run shows, in sentences made from the numbers that are drawn.
+
+import { headName } from "../naming.js";
+import { percent } from "./verdict.js";
+
+const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
+const LEARNED = 0.99;
+const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
+
+/** @typedef {import("./runs.js").Run} Run */
+
+// The cross-attention head that first put most of its weight on the right tokens, and when.
+/** @param {any[]} evaluations */
+export function firstFollower(evaluations) {
+  for (const { step, linkShares } of evaluations) {
+    if (!linkShares) return null;
+    let best = null;
+    linkShares.forEach((heads, layer) =>
+      heads.forEach((share, head) => {
+        if (share >= BEGINS && share > (best?.share ?? 0)) best = { step, layer, head, share };
+      })
+    );
+    if (best) return best;
+  }
+  return null;
+}
+
+/** @param {Run} run @returns {string} */
+export function caption(run) {
+  const last = run.evaluations.at(-1);
+  if (run.problem) return run.problem;
+  if (!last) return "Every small picture is one head: rows are tokens that look, columns tokens that they look at.";
+  const settings = run.started.settings;
+  const share = last.correct / last.count;
+  const loss = run.records.at(-1)?.loss;
+  const ends = run.state === "finished";
+  if (!settings.causal && loss !== undefined && loss < 0.1 && share < FAILED) {
+    return `The loss is ${loss.toFixed(2)}, yet only ${
+      percent(share)
+    } of the outputs are right: without the mask, the model ` +
+      "saw in training the very tokens that it must write, and now there is nothing to copy.";
+  }
+  const follower = firstFollower(run.evaluations);
+  const now = follower ? last.linkShares[follower.layer][follower.head] : 0;
+  const followed = follower
+    ? `Step ${follower.step}: cross-attention ${headName(follower)} put ${
+      percent(follower.share)
+    } of its weight on the right source ` +
+      `tokens for the first time (step ${last.step}: ${percent(now)}).`
+    : "";
+  if (last.reached) return `${followed} 99 % of the outputs were right at step ${last.reached.step}.`.trim();
+  if (ends && share < FAILED && settings.positions === "none") {
+    return `After ${last.step} steps ${
+      percent(share)
+    } of the outputs are right: without positions the model sees a bag of tokens and ` +
+      "cannot tell their order.";
+  }
+  if (ends) return `${followed} After ${last.step} steps ${percent(share)} of the outputs are right.`.trim();
+  return followed ||
+    `Step ${last.step}: ${
+      percent(share)
+    } of the outputs are right; no head puts half of its weight on the right source tokens yet.`
+      .replace(last.linkShares ? "" : "; no head puts half of its weight on the right source tokens yet", "");
+}
+
+// When the runs first wrote 99 % of the outputs without an error.
+/** @param {Run} run */
+export const reachedText = (run) => {
+  const step = run.evaluations.find(({ correct, count }) => correct >= LEARNED * count)?.step;
+  return step === undefined ? "" : `99 % at step ${step}`;
+};
+
+// What a fork changed: "without cross-attention layer 2, head 3", "with learning rate 0.001".
+/** @param {any} settings @param {(code: string) => string} nameOf */
+export function changeText(settings, nameOf) {
+  const { off, ...others } = settings;
+  const parts = Object.entries(others).map(([name, value]) =>
+    SETTING_CHANGES[name]?.(value) ?? `${name.replaceAll("_", " ")} ${value}`
+  );
+  if (off) {
+    return ["without " + off.split(",").map(nameOf).join(" and "), ...parts.map((part) => `with ${part}`)].join(", ");
+  }
+  return off === "" ? ["with all heads", ...parts].join(", ") : `with ${parts.join(", ")}`;
+}
+
+const SETTING_CHANGES = {
+  causal: (value) => (value ? "the decoder's mask" : "no decoder mask"),
+  score: (value) => (value === "dot" ? "scores not divided by √d_k" : "scores divided by √d_k"),
+};

@@ -1,0 +1,46 @@
+// "Train in this tab" in the app: the same page as a Streamlit component. The app keeps the run's link in its address.
+
+import { streamlitComponent } from "../mount.js";
+import { openTrainer } from "./view.js";
+
+const REPORT_AFTER_MS = 400; // a report reruns the app's page, so that quick changes are reported once
+const sheets = ["../base.css", "./trainer.css"].map((path) => fetch(new URL(path, import.meta.url)));
+
+export const STYLE = (await Promise.all(sheets.map(async (sheet) => (await sheet).text()))).join("\n");
+
+function trainerView(root, report) {
+  let [trainer, timer, shown] = [null, 0, ""];
+
+  function reportLater(link) {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      shown = link;
+      report({ link });
+    }, REPORT_AFTER_MS);
+  }
+
+  return {
+    show({ link }) {
+      if (trainer && link !== shown) trainer.open(link);
+      shown = link;
+      trainer ??= openTrainer(root, {
+        link,
+        workerUrl: new URL("../training/worker.js", import.meta.url),
+        onLink: (changed) => {
+          if (changed !== shown) reportLater(changed);
+        },
+        address: (changed) => {
+          const url = new URL(location.href);
+          url.searchParams.set("here", changed);
+          return url.href;
+        },
+      });
+    },
+    close() {
+      clearTimeout(timer);
+      trainer?.close();
+    },
+  };
+}
+
+export default streamlitComponent(trainerView);

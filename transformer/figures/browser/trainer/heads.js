@@ -1,0 +1,105 @@
+// All heads of a model that is learning, one small picture each: rows are queries, columns keys. A click switches the
+// head off from this step on, in a fork.
+
+import { el } from "../base.js";
+import { headName, shortName } from "../naming.js";
+
+export const HEAD_KINDS = [
+  { letter: "e", name: "Encoder self-attention" },
+  { letter: "d", name: "Decoder self-attention" },
+  { letter: "c", name: "Cross-attention" },
+];
+
+const SHOWN_KINDS = [2, 1, 0]; // the numbers of HEAD_KINDS, cross-attention first
+const MAX_COLUMNS = 8;
+
+/** @typedef {import("../training/protocol.d.ts").Example} Example */
+
+// The weights of one head of an example as [rows, columns, values].
+/** @param {Example} example */
+export function headWeights({ src, tgt, layers, heads, attention }, kind, layer, head) {
+  const shapes = [[src.length, src.length], [tgt.length, tgt.length], [tgt.length, src.length]];
+  let start = 0;
+  for (let k = 0; k < kind; k++) start += layers * heads * shapes[k][0] * shapes[k][1];
+  const [rows, columns] = shapes[kind];
+  start += (layer * heads + head) * rows * columns;
+  return { rows, columns, values: attention.subarray(start, start + rows * columns) };
+}
+
+/**
+ * @param {(code: string, name: string) => void} onClick "c0.1" and "cross-attention layer 1, head 2"
+ * @param {(head: { kind: number, layer: number, head: number } | null) => void} onPoint
+ */
+export function makeHeads(onClick, onPoint) {
+  const node = el("div", { class: "hu-trainer-heads" });
+  let [shape, cells] = ["", []];
+
+  /** @param {Example} example @param {Set<string>} off @param {Theme} theme */
+  function draw(example, off, theme) {
+    const newShape = `${example.layers}x${example.heads}`;
+    if (shape !== newShape) build(example);
+    shape = newShape;
+    for (const cell of cells) {
+      paint(cell, headWeights(example, cell.kind, cell.layer, cell.head), theme);
+      const isOff = off.has(cell.code);
+      if (cell.isOff === isOff) continue;
+      cell.isOff = isOff;
+      cell.button.setAttribute("aria-pressed", String(isOff));
+      cell.button.title = isOff ? `${cell.name} is off` : `Switch ${cell.name} off from this step on, in a fork`;
+    }
+  }
+
+  function build({ layers, heads }) {
+    cells = [];
+    node.replaceChildren(...SHOWN_KINDS.map((kind) => {
+      const { letter, name } = HEAD_KINDS[kind];
+      const columns = Math.min(layers * heads, MAX_COLUMNS);
+      const grid = el("div", { class: "hu-trainer-grid", style: `--columns: ${columns}; --heads: ${heads}` });
+      for (let layer = 0; layer < layers; layer++) {
+        for (let head = 0; head < heads; head++) {
+          const canvas = el("canvas", { "aria-hidden": "true" });
+          const fullName = `${name.toLowerCase()} ${headName({ layer, head })}`;
+          const button = el(
+            "button",
+            { type: "button", "aria-label": fullName },
+            canvas,
+            el("span", {}, shortName({ layer, head })),
+          );
+          const cell = {
+            kind,
+            layer,
+            head,
+            canvas,
+            button,
+            name: fullName,
+            code: `${letter}${layer}.${head}`,
+            isOff: null,
+            image: null,
+            painted: "",
+          };
+          button.addEventListener("click", () => onClick(cell.code, fullName));
+          for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(cell));
+          for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(null));
+          cells.push(cell);
+          grid.append(button);
+        }
+      }
+      return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, name), grid);
+    }));
+  }
+  return { node, draw };
+}
+
+// Colour by square root, so that small weights are visible.
+function paint(cell, { rows, columns, values }, theme) {
+  const { canvas } = cell;
+  if (!cell.image || cell.image.width !== columns || cell.image.height !== rows) {
+    [canvas.width, canvas.height] = [columns, rows];
+    cell.image = new ImageData(columns, rows);
+    cell.pixels = new Uint32Array(cell.image.data.buffer);
+  }
+  for (let i = 0; i < values.length; i++) {
+    cell.pixels[i] = theme.ramp[Math.round(255 * Math.sqrt(Math.min(values[i], 1)))];
+  }
+  canvas.getContext("2d").putImageData(cell.image, 0, 0);
+}
