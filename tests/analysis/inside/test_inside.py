@@ -266,14 +266,3 @@ def test_missing_boxes_and_heads_are_named(traced_model: TracedModel) -> None:
     other_config = replace(trace, config={**trace.config, "n_heads": 2})
     with pytest.raises(ValueError, match="another configuration"):
         opened_box(other_config, translator, "encoder.0.self_attn.query")
-
-
-def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) -> None:
-    traced_model.trace.save_npz(tmp_path / "trace.npz")
-    loaded = type(traced_model.trace).load_npz(tmp_path / "trace.npz")
-    name = "decoder.0.self_attn.output"
-    reopened, original = (
-        opened_box(trace, traced_model.translator, name).result
-        for trace in (loaded, traced_model.trace)
-    )
-    np.testing.assert_array_equal(reopened.values, original.values)
