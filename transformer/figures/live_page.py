@@ -14,8 +14,8 @@ from transformer.figures.modules import JoinedModules, join_modules
 from transformer.figures.views import TABS, json_script
 
 BROWSER = Path(__file__).parent / "browser"
-WORKER_FOLDERS = ("live", "model", "questions", "trace", "training")
-"""Folders of `browser/` that workers load unchanged: ES modules that a student can read in the
+WORKER_FOLDERS = ("live", "model", "questions", "trace")
+"""Folders of `browser/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
 WORKER_FILES = ("naming.js",)
 """Modules of the views that the worker loads as well."""
