@@ -37,7 +37,7 @@ def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None
 
 def test_supervising_processes_do_not_import_torch() -> None:
     """Only the child processes that train or compute import torch."""
-    supervisors = ("jobs.worker", "jobs.compute_process", "cluster.host")
+    supervisors = ("jobs.worker", "cluster.host")
     loaded = _loaded("; ".join(f"import transformer.{name}" for name in supervisors))
     assert "torch" not in loaded
     assert "transformer.jobs.worker" in loaded

@@ -11,16 +11,14 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.dask_cluster import DaskCluster
-from tests.jobs.conftest import FAKE_TRAINER, run_config, start_workers, wait_until
+from tests.jobs.conftest import FAKE_TRAINER, idle_jobs, run_config, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
-from transformer.cluster import for_runs
+from transformer.cluster import cluster_executor
 from transformer.cluster.certificates import main
 from transformer.cluster.connection import Connection
-from transformer.cluster.runs import ClusterRuns
-from transformer.jobs import Jobs, Limits, claims, services
+from transformer.cluster.executor import ClusterExecutor
+from transformer.jobs import Jobs, Limits, services
 from transformer.jobs.jobs import TRAINER
-from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Requester
 from transformer.training.recipe import make_run_config
 
 SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
@@ -28,7 +26,7 @@ SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision":
 
 def cluster_jobs(cluster: DaskCluster, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
     limits = Limits(executor="dask", scheduler=cluster.address, cluster_keys=keys, nice=0)
-    return Jobs(cluster.folder / "runs", limits, executor=for_runs(trainer))
+    return Jobs(cluster.folder / "runs", limits, trainer=trainer, executor=cluster_executor(limits))
 
 
 @pytest.mark.slow
@@ -39,7 +37,10 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
     cluster.start_worker()
     with cluster_jobs(cluster) as jobs:
         start_workers(jobs, 2)
-        names = [jobs.submit(run_config(20, 0.05), f"visitor {n}") for n in range(8)]
+        steps = [
+            100 if n < 2 else 20 for n in range(8)
+        ]  # the first two run while a worker is killed
+        names = [jobs.submit(run_config(steps[n], 0.05), f"visitor {n}") for n in range(8)]
         first_names = names[:2]
         for name in first_names:  # each run has saved, and the app has received its save
             cluster.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
@@ -53,10 +54,10 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
         assert {info.status for info in jobs.runs()} == {"finished", "queued"}
         cluster.start_scheduler()
         cluster.start_worker(capacity=2)
-        for name in names:
+        for name, count in zip(names, steps, strict=True):
             wait_until(jobs, name, "finished")
             folder = jobs.folder(name)
-            assert [line["step"] for line in folder.metrics()] == [*range(1, 21)]
+            assert [line["step"] for line in folder.metrics()] == [*range(1, count + 1)]
             # Interrupted runs continued from their save on another machine.
             starts = (folder.path / "starts.txt").read_text().split()
             assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
@@ -80,7 +81,7 @@ def test_a_run_is_paused_resumed_stopped_and_deleted(shared_cluster: DaskCluster
         jobs.delete(other_run, "ann")
         shared_cluster.wait(lambda: not (shared_cluster.folder / "runs" / other_run).exists())
         worker_folders = shared_cluster.folder / "scratch"
-        shared_cluster.wait(lambda: not [*worker_folders.glob("*/*/heads-up/runs/*/config.json")])
+        shared_cluster.wait(lambda: not [*worker_folders.glob("*/*/heads-up/jobs/*/*/config.json")])
 
 
 def test_runs_are_saved_when_the_app_ends(shared_cluster: DaskCluster) -> None:
@@ -139,18 +140,19 @@ def test_a_run_is_queued_again_if_its_release_is_cancelled(
     tmp_path: Path,
 ) -> None:
     """Regression: if the app ended together with a run, the run's lock was not released."""
-    queue, limits = Queue(tmp_path), Limits()
-    queue.add([run_config()], Requester("ann"), {}, limits)
-    claim = claims.claim_next_run(queue, "a worker")
+    jobs = idle_jobs(tmp_path)
+    jobs.submit(run_config(), "ann")
+    queue = jobs._queue
+    claim = queue.claim_next("a worker")
     assert claim
     connection, free_thread = Connection("tcp://127.0.0.1:1"), threading.Event()
-    runs = ClusterRuns(queue, limits, connection, FAKE_TRAINER)
+    executor = ClusterExecutor(queue, connection)
 
     async def cancel_release_while_every_thread_is_busy() -> None:
         pool = ThreadPoolExecutor(1)
         asyncio.get_running_loop().set_default_executor(pool)
         pool.submit(free_thread.wait)
-        release = asyncio.create_task(runs._release(claim, None, interrupted=True))
+        release = asyncio.create_task(executor._release(claim, None, interrupted=True))
         await asyncio.sleep(0.05)
         release.cancel()
         await asyncio.sleep(0.05)
@@ -161,7 +163,7 @@ def test_a_run_is_queued_again_if_its_release_is_cancelled(
     connection.submit(cancel_release_while_every_thread_is_busy()).result(60)
     connection.close()
     assert claim.lock.closed
-    assert [info.status for info in queue.infos()] == ["queued"]
+    assert [info.status for info in jobs.runs()] == ["queued"]
 
 
 def test_a_tls_cluster_accepts_its_own_keys_only(

@@ -87,15 +87,16 @@ class IdleExecutor:
     def startup_error(self) -> str:
         return ""
 
+    def unwritten_states(self) -> dict[str, Any]:
+        return {}
+
     def close(self) -> None:
         pass
 
 
 def idle_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
     """Return a queue in this folder whose runs never start."""
-    return Jobs(
-        root, Limits(**limits), executor=lambda queue, limits: IdleExecutor(), shipped=shipped
-    )
+    return Jobs(root, Limits(**limits), executor=lambda queue: IdleExecutor(), shipped=shipped)
 
 
 @pytest.fixture
@@ -121,9 +122,9 @@ def service(tmp_path: Path) -> Iterator[ComputationService]:
 
 @pytest.fixture
 def submit_action(service: ComputationService, tmp_path: Path) -> SubmitAction:
-    def submit(action: str, visitor: str = "me", lane: str = "corpus", **arguments: object) -> str:
+    def submit(action: str, visitor: str = "me", kind: str = "corpus", **arguments: object) -> str:
         return service.submit(
-            fake_computations.fake_computation(tmp_path, action, lane, **arguments), visitor=visitor
+            fake_computations.fake_computation(tmp_path, action, kind, **arguments), visitor=visitor
         )
 
     return submit

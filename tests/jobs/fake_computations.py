@@ -9,20 +9,20 @@ from typing import Any
 
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import Computation, ComputationService, ComputationStatus, Limits
-from transformer.jobs.computation import LANES
+from transformer.jobs.computation import KINDS
 
 FUNCTION = "tests.jobs.fake_trainer:compute"
 TIMEOUT_SECONDS = 180.0  # for a busy machine; usually the wait is short
 CORPUS = Corpus.from_lines(["one", "two"], "mine")
-MAX_PER_VISITOR = LANES["corpus"].max_per_visitor
+MAX_PER_VISITOR = KINDS["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
 SubmitAction = Callable[..., str]
 
 
 def fake_computation(
-    root: Path, action: str, lane: str = "corpus", **arguments: object
+    root: Path, action: str, kind: str = "corpus", **arguments: object
 ) -> Computation:
-    return Computation(FUNCTION, {"action": action, "root": str(root), **arguments}, lane)
+    return Computation(FUNCTION, {"action": action, "root": str(root), **arguments}, kind)
 
 
 def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str) -> Any:
@@ -43,7 +43,7 @@ def wait_for_status(service: ComputationService, key: str, status: str) -> Compu
 
 
 def wait_until_half_done(service: ComputationService, key: str) -> None:
-    wait_for(lambda: service.status(key).progress >= 0.5)
+    wait_for(lambda: service.status(key, "me").progress >= 0.5)
 
 
 def starts(folder: Path) -> list[str]:
@@ -51,4 +51,4 @@ def starts(folder: Path) -> list[str]:
 
 
 def folders(root: Path) -> list[str]:
-    return sorted(path.name for path in (root / ".results").iterdir())
+    return sorted(path.name for path in (root / ".results").glob("[a-z]*"))

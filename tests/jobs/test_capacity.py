@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.conftest import run_config
+from tests.jobs.conftest import idle_jobs, run_config
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.jobs import Limits, claims, limits
-from transformer.jobs.claims import ClaimedRun, WorkerCapacity, new_worker_id
-from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Requester
+from transformer.jobs import Limits, limits
+from transformer.jobs.queue import Claim, Queue, WorkerCapacity, new_worker_id
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
@@ -30,29 +28,30 @@ def large_run(title: str) -> TrainingRun:
 
 @pytest.fixture
 def queue(tmp_path: Path) -> Queue:
-    return Queue(tmp_path)
+    return idle_jobs(tmp_path)._queue
 
 
 def queue_runs(queue: Queue, *configs: TrainingRun) -> None:
     """Queue runs of different owners in this order."""
+    jobs = idle_jobs(queue.root, disk_free=1)
     for number, config in enumerate(configs):
-        queue.add([config], Requester(f"visitor {number}"), {}, Limits(disk_free=1))
+        jobs.submit(config, f"visitor {number}")
 
 
 def claim_next(
     queue: Queue, worker: str = WORKER_ID, capacity: WorkerCapacity = TWO_CORES
-) -> ClaimedRun | None:
-    return claims.claim_next_run(queue, worker, capacity)
+) -> Claim | None:
+    return queue.claim_next(worker, capacity)
 
 
-def title(claim: ClaimedRun | None) -> str:
+def title(claim: Claim | None) -> str:
     assert claim
     return str(claim.folder.config().title)
 
 
-def end_run(queue: Queue, claim: ClaimedRun | None) -> None:
+def end_run(queue: Queue, claim: Claim | None) -> None:
     assert claim
-    claims.release_run(queue, claim, ValueError("ended by the test"))
+    queue.release(claim, ValueError("ended by the test"))
 
 
 def test_two_cores_train_two_small_runs_and_a_third_waits(queue: Queue) -> None:
@@ -87,7 +86,7 @@ def test_runs_of_another_app_take_no_cores(queue: Queue) -> None:
     run_of_other_app = claim_next(queue, new_worker_id("another app"))
     claimed_run = claim_next(queue)
     assert [title(run_of_other_app), title(claimed_run)] == ["a", "b"]
-    third = claims.claim_next_run(queue, "a machine of a cluster")
+    third = queue.claim_next("a machine of a cluster")
     assert title(third) == "c"
     for claim in (run_of_other_app, claimed_run, third):
         end_run(queue, claim)

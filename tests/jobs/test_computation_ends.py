@@ -9,7 +9,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
 from unittest.mock import Mock
 
 import psutil
@@ -22,22 +21,15 @@ from tests.jobs.fake_computations import (
     TIMEOUT_SECONDS,
     SubmitAction,
     fake_computation,
-    folders,
+    starts,
     wait_for,
     wait_for_status,
     wait_until_half_done,
 )
 from transformer.jobs import ComputationService, JobError, Limits
-from transformer.jobs.computation import LANES
-from transformer.jobs.compute_process import run_function
-from transformer.jobs.results import (
-    DISK_FULL,
-    EXIT_DISK_FULL,
-    lock_folder,
-    read_or_empty,
-    remove_oldest,
-)
-from transformer.text.files import is_free, try_lock, write_json
+from transformer.jobs.computation import DISK_FULL, KINDS, _remove_oldest
+from transformer.jobs.folder import JobFolder
+from transformer.text.files import write_json
 
 
 def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:
@@ -51,15 +43,13 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no CPU time limits")
 def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
-    children = leaks.children()
-    lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
+    kinds = {"step": replace(KINDS["step"], cpu_seconds=1)}
+    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
         key = service.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
         assert wait_for_status(service, key, "failed").reason == (
             "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
         )
-        assert leaks.children() <= children
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no memory limits")
@@ -72,17 +62,17 @@ def test_a_computation_without_enough_memory_fails_alone(
     wait_for_status(service, submit_action("quick"), "done")
 
 
-def test_the_lane_process_is_reused_and_replaced_if_killed(
+def test_the_process_is_reused_and_replaced_if_killed(
     tmp_path: Path,
 ) -> None:
-    lanes = {
-        name: replace(LANES["corpus"], idle_seconds=TIMEOUT_SECONDS) for name in ("corpus", "step")
+    kinds = {
+        name: replace(KINDS["corpus"], idle_seconds=TIMEOUT_SECONDS) for name in ("corpus", "step")
     }
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
+    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
 
-        def process_id(action: str, lane: str = "corpus", **arguments: int) -> int:
+        def process_id(action: str, kind: str = "corpus", **arguments: int) -> int:
             key = service.submit(
-                fake_computation(tmp_path, action, lane, **arguments), visitor="me"
+                fake_computation(tmp_path, action, kind, **arguments), visitor="me"
             )
             wait_for_status(service, key, "done")
             return int(service.result(key)["process"])
@@ -99,8 +89,8 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
 
 def test_an_idle_process_ends(tmp_path: Path) -> None:
     children = leaks.children()
-    lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
+    kinds = {"corpus": replace(KINDS["corpus"], idle_seconds=0.1)}
+    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
         wait_for_status(
             service, service.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
         )
@@ -114,8 +104,8 @@ def test_an_idle_process_ends(tmp_path: Path) -> None:
 
 def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
     """A slider that is moved requests many values; the page then waits for the last one only."""
-    lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
+    kinds = {"step": replace(KINDS["step"], abandoned_after=0.5)}
+    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
         waiting_key = service.submit(fake_computation(tmp_path, "waits", "step"), visitor="me")
         wait_until_half_done(service, waiting_key)
         computations = [
@@ -123,7 +113,7 @@ def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
         ]
         keys = [service.submit(computation, visitor="me") for computation in computations]
         assert service.status(keys[-1]).requests_ahead == 1  # the newest request is next
-        assert sum(service.status(key).live for key in keys) <= LANES["step"].capacity
+        assert sum(service.status(key).live for key in keys) <= KINDS["step"].capacity
         deadline = time.monotonic() + 0.6
         while time.monotonic() < deadline:
             service.status(waiting_key, "me")
@@ -155,14 +145,14 @@ def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
         assert wait_for_status(service, key, "failed").reason == DISK_FULL
 
 
-def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
-    """Its computing process ends too, and the next app removes the folder of the result."""
+def test_a_computation_of_a_killed_app_starts_again_if_a_page_waits_for_it(tmp_path: Path) -> None:
+    """Its computing process ends too, and leaves no partial result."""
     code = (
         "import sys, time\n"
         "from transformer.jobs import Computation, ComputationService\n"
         "root = sys.argv[1]\n"
         "service = ComputationService(root)\n"
-        f"computation = Computation({FUNCTION!r}, {{'action': 'long', 'root': root}})\n"
+        f"computation = Computation({FUNCTION!r}, {{'action': 'waits', 'root': root}})\n"
         "print(service.submit(computation, visitor='me'), flush=True)\n"
         "time.sleep(600)\n"
     )
@@ -171,71 +161,37 @@ def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
     )
     assert app.stdout
     key = app.stdout.readline().strip()
+    folder = tmp_path / ".results" / key
+    wait_for((folder / "progress.json").exists)
     with ComputationService(tmp_path) as service:
-        wait_for((tmp_path / ".results" / key / "progress.json").exists)
-        assert folders(tmp_path) == [key]  # a computation of another running app is not touched
+        assert service.status(key).status == "running"  # of the other app
         app.send_signal(signal.SIGKILL)
         app.wait()
         app.stdout.close()
-        assert service.status(key).status == "absent"
-    wait_for(lambda: is_free(tmp_path / ".results" / key / "lock"))
-    with ComputationService(tmp_path):
-        assert folders(tmp_path) == []
-
-
-@pytest.mark.parametrize("deletion", ["before", "after"])
-def test_a_result_folder_deleted_by_another_app_is_created_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deletion: str
-) -> None:
-    """A starting app removes unlocked folders, perhaps just before or after they are locked."""
-    folder, deleted_folders = tmp_path / "run-1", []
-
-    def lock_and_delete_once(path: Path) -> BinaryIO | None:
-        if deletion == "after":
-            lock = try_lock(path)
-        if not deleted_folders:
-            deleted_folders.append(folder.rename(tmp_path / ".going-1"))
-        return try_lock(path) if deletion == "before" else lock
-
-    monkeypatch.setattr("transformer.jobs.results.try_lock", lock_and_delete_once)
-    lock = lock_folder(folder)
-    assert deleted_folders
-    assert lock is not None
-    with lock:
-        assert try_lock(folder / "lock") is None, "the lock is in the new folder"
+        wait_for(lambda: service.status(key, "me") and len(starts(tmp_path)) == 2)
+        (tmp_path / "go").touch()
+        wait_for_status(service, key, "done")
 
 
 def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
-    for number, name in enumerate(("a", "b", "c", "d")):
-        path = tmp_path / name / ("failed.json" if name == "b" else "result.json")
+    for number, name in enumerate(("a", "b", "c", "d", "running")):
+        write_json(tmp_path / name / "state.json", {"status": name if name == "running" else ""})
+        path = tmp_path / name / ("state.json" if name == "b" else "result.json")
         write_json(path, {"number": number})
         os.utime(path, (number + 1, number + 1))
+    write_json(tmp_path / "running" / "state.json", {"status": "running"})
     os.utime(tmp_path / "a" / "result.json", (9, 9))  # used last
-    (tmp_path / "running").mkdir()
-    remove_oldest([*tmp_path.iterdir()], 2)
+    _remove_oldest([JobFolder(path) for path in tmp_path.iterdir()], 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]
 
 
 def test_a_full_disk_is_reported_even_without_a_file(
-    service: ComputationService,
-    submit_action: SubmitAction,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: ComputationService, submit_action: SubmitAction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        raise_disk_full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
-        patched.setattr("transformer.jobs.lane_thread.write_json", raise_disk_full)
-        key = submit_action("words")
-        assert wait_for_status(service, key, "failed").reason == (
-            "it could not be computed: No space left on device"
-        )
-    assert submit_action("words") == key  # there is space again
+        disk_full = OSError(28, "No space left on device", "/srv/runs/x")
+        patched.setattr(JobFolder, "change_job", Mock(side_effect=disk_full))
+        with pytest.raises(JobError, match="could not be requested: No space left on device"):
+            submit_action("words")
+    key = submit_action("words")  # there is space again
     assert wait_for_status(service, key, "done")
-
-    folder = tmp_path / "computation"
-    write_json(folder / "ask.json", {})
-    monkeypatch.setattr("transformer.jobs.compute_process.write_json", raise_disk_full)
-    assert run_function(folder, lambda arguments, progress: {}) == EXIT_DISK_FULL
-    monkeypatch.undo()
-    assert run_function(folder, raise_disk_full) == 1
-    assert read_or_empty(folder / "failed.json")["reason"] == DISK_FULL

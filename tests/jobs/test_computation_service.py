@@ -6,6 +6,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,18 +18,20 @@ from tests.jobs.fake_computations import (
     fake_computation,
     folders,
     starts,
-    wait_for,
     wait_for_status,
     wait_until_half_done,
 )
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.reports import compute
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import ComputationService, ComputationStatus, JobError
-from transformer.jobs.computation import fingerprint, report_computation
-from transformer.jobs.compute_process import run_function
-from transformer.jobs.results import read_or_empty, remove_oldest
-from transformer.text.files import write_json
+from transformer.jobs.computation import (
+    _remove_oldest,
+    compute,
+    fingerprint,
+    report_computation,
+)
+from transformer.jobs.folder import JobFolder
+from transformer.text.files import read_json, write_json
 
 
 def test_results_are_shared_and_survive_a_restart(
@@ -45,7 +48,7 @@ def test_results_are_shared_and_survive_a_restart(
         assert restarted.result(key) == result
     assert starts(tmp_path) == ["quick"]
     result_folder = tmp_path / ".results" / key
-    assert sorted(path.name for path in result_folder.iterdir()) == ["lock", "result.json"]
+    assert (result_folder / "config.json").read_text() == '{"subject": ""}\n'  # no arguments
     service.submit(fake_computation(tmp_path, "quick", bleu=True), visitor="you", force=True)
     wait_for_status(service, key, "done")
     assert starts(tmp_path) == ["quick", "quick"]
@@ -59,7 +62,7 @@ def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
         report_computation(tmp_path, "a", "heads", CORPUS.first(1)),
         report_computation(tmp_path, "a", "heads", CORPUS, {"bleu": True}),
         replace(first, function=FUNCTION),
-        replace(first, lane="step"),
+        replace(first, kind="step"),
     ]
     assert len({computation.key for computation in (first, *variants)}) == 7
     renamed = Corpus("another name", CORPUS.sentences)
@@ -140,19 +143,17 @@ def test_excess_requests_are_refused_until_one_ends(
             service.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
     service.cancel(long_key, "me")
     submit_action("long")
-    wait_until_half_done(service, long_key)
-    wait_for(lambda: starts(tmp_path) == ["long", "long"])
+    wait_for_status(service, long_key, "running")
 
 
 def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
     """A result with a time in the future is removed first, and the newest one stays."""
-    for name in ("a", "b", "new"):
+    for name in ("a", "b", "c"):
         write_json(tmp_path / name / "result.json", {})
     future = time.time() + 1e6
     os.utime(tmp_path / "a" / "result.json", (future, future))
-    os.utime(tmp_path / "new" / "result.json", (1, 1))
-    remove_oldest([*tmp_path.iterdir()], 2, protected=tmp_path / "new")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]
+    _remove_oldest([JobFolder(path) for path in tmp_path.iterdir()], 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "c"]
 
 
 def test_a_report_reads_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
@@ -160,19 +161,23 @@ def test_a_report_reads_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> 
     corpus = Corpus.from_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
     request = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}
     request |= {"options": {}, "corpus": corpus.to_dict()}
-    write_json(tmp_path / "ask.json", request)
-    assert run_function(tmp_path, compute) == 0
-    result = read_or_empty(tmp_path / "result.json")
+
+    def compute_report(**changes: object) -> dict[str, Any]:
+        config = {"function": "transformer.analysis.reports:compute", "subject": ""}
+        write_json(tmp_path / "config.json", {**config, "arguments": request | changes})
+        compute(tmp_path)
+        return read_json(tmp_path / "result.json")
+
+    result = compute_report()
     assert result["what"] == "heads"
     assert len(result["table"]) == len(result["cards"]) == 24
     assert result["texts"] == [["She paints.", "Elle peint."]]
-    assert read_or_empty(tmp_path / "progress.json")["stage"]
+    assert read_json(tmp_path / "progress.json")["stage"]
     for change, reason in (
         ({"hash": "0" * 16}, "the checkpoint tiny has changed since"),
         ({"what": "hats"}, "'hats' cannot be measured"),
         ({"options": {"hat": 1}}, "heads has no option 'hat'"),
         ({"checkpoint": str(tmp_path / "gone")}, "there is no checkpoint folder"),
     ):
-        write_json(tmp_path / "ask.json", request | change)
-        assert run_function(tmp_path, compute) == 1
-        assert reason in read_or_empty(tmp_path / "failed.json")["reason"]
+        with pytest.raises(JobError, match=reason):
+            compute_report(**change)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.jobs.fake_computations import LIMITS, fake_computation, wait_for_status
 from transformer.jobs import Computation, ComputationService
-from transformer.jobs.results import LATEST_FOLDER
+from transformer.jobs.computation import LATEST_FOLDER
 
 
 def computation_about(root: Path, action: str, subject: str = "a finding") -> Computation:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submit_run
 from tests.jobs.fake_trainer import save
-from transformer.jobs import JobError, claims
-from transformer.jobs.info import RunInfo, queue_order, with_queue_positions
-from transformer.jobs.queue import Queue
+from transformer.jobs import JobError
+from transformer.jobs.info import RunInfo, with_queue_positions
+from transformer.jobs.queue import queue_order
 
 
 def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdleJobs) -> None:
@@ -22,15 +22,15 @@ def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdl
     for title in ("a1", "a2", "a3", "b1", "c1", "b2"):
         submit_run(jobs, title, title[0])
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
-    queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
+    queue = jobs._queue
     order = []
     claims_by_title = {}
-    while claim := claims.claim_next_run(queue, "worker"):
+    while claim := queue.claim_next("worker"):
         title = claim.folder.config().title
         order.append(title)
         claims_by_title[title] = claim
         if title == "c1":  # the order of the other runs does not depend on its end
-            claims.release_run(queue, claim, ValueError("ended by the test"))
+            queue.release(claim, ValueError("ended by the test"))
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
     for claim in claims_by_title.values():
         claim.lock.close()
@@ -39,13 +39,13 @@ def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdl
 def test_visitors_with_a_run_wait_behind_those_without(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     submit_run(jobs, "a1", "a")
-    queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
-    claim = claims.claim_next_run(queue, "worker")
+    queue = jobs._queue
+    claim = queue.claim_next("worker")
     assert claim
     submit_run(jobs, "a2", "a")
     submit_run(jobs, "b1", "b")
     assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
-    claims.release_run(queue, claim, ValueError("ended by the test"))
+    queue.release(claim, ValueError("ended by the test"))
     assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
     jobs.resume(claim.folder.name, "a")  # it keeps its position
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
@@ -55,14 +55,14 @@ def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs)
     """On the worker's signal, the trainer reports "cancelled"; then the worker reports "paused"."""
     jobs = make_idle_jobs()
     name = submit_run(jobs, "a", "ann")
-    queue = Queue(jobs.folder(name).path.parent)
-    claim = claims.claim_next_run(queue, "worker")
+    queue = jobs._queue
+    claim = queue.claim_next("worker")
     assert claim
     jobs.control(name, "ann", command="pause")
     claim.folder.change_state("cancelled", "stopped after step 7")
     assert (jobs.run(name).status, jobs.run(name).pending_command) == ("running", "pause")
     jobs.control(name, "ann", command="pause")  # a second click is no error
-    claims.release_run(queue, claim, None, interrupted=True)
+    queue.release(claim, None, interrupted=True)
     assert jobs.run(name).status == "paused"
 
 
@@ -75,15 +75,15 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
     """Regression: a run without a save named a later step, although it started again at step 0."""
     jobs = make_idle_jobs()
     name = submit_run(jobs, "a", "ann")
-    queue = Queue(jobs.folder(name).path.parent)
+    queue = jobs._queue
 
     def interruption_reason(saved_step: int) -> str:
-        claim = claims.claim_next_run(queue, "worker")
+        claim = queue.claim_next("worker")
         assert claim
         claim.folder.append_metrics({"step": 157, "loss": 1.0, "seconds": 0.1, "share": 0.5})
         if saved_step:
             save(claim.folder, saved_step)
-        claims.release_run(queue, claim, None, interrupted=True)
+        queue.release(claim, None, interrupted=True)
         return jobs.run(name).reason
 
     assert (
@@ -92,10 +92,10 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
     assert interruption_reason(150) == (
         "interrupted at step 157; continues from the save at step 150 when a worker is free"
     )
-    claim = claims.claim_next_run(queue, "worker")
+    claim = queue.claim_next("worker")
     assert claim
     jobs.control(name, "ann", command="pause")
-    claims.release_run(queue, claim, None, interrupted=True)
+    queue.release(claim, None, interrupted=True)
     assert jobs.run(name).reason == (
         "paused after step 157; Resume continues from the save at step 150"
     )
@@ -104,14 +104,14 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
 def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     name, other_run = submit_run(jobs, "a", "ann"), submit_run(jobs, "b", "bob")
-    queue = Queue(jobs.folder(name).path.parent)
-    claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
+    queue = jobs._queue
+    claim, second = queue.claim_next("worker"), queue.claim_next("another")
     assert claim
     assert second
-    claims.record_worker_exit(queue, "worker", 3)  # but the run's lock is held
+    queue.record_exit("worker", 3)  # but the run's lock is held
     assert jobs.run(name).status == "running"
     claim.lock.close()
-    claims.record_worker_exit(queue, "worker", 3)
+    queue.record_exit("worker", 3)
     assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {RESTART_TEXT}"
     assert jobs.run(other_run).status == "running"
     jobs.delete(other_run, "bob")

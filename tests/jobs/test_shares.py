@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeIdleJobs, run_config
-from transformer.jobs import JobError
-from transformer.jobs.computation import LANES, Computation
-from transformer.jobs.lane_queue import LaneQueue, PendingRequest
+from tests.jobs.conftest import IdleExecutor, MakeIdleJobs, run_config
+from transformer.jobs import Computation, ComputationService, JobError
+from transformer.jobs.computation import KINDS
 from transformer.jobs.shares import Requester, exceeded_quota, seconds_until_turn
 
-LANE = LANES["corpus"]
-CAPACITY, MAX_PER_VISITOR = LANE.capacity, LANE.max_per_visitor
+CAPACITY, MAX_PER_VISITOR = KINDS["corpus"].capacity, KINDS["corpus"].max_per_visitor
 
 
 def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
@@ -68,63 +66,70 @@ def test_stored_runs_per_address_and_disk_space_are_limited(make_idle_jobs: Make
         with_full_disk.submit(run_config(), "ann")
 
 
-def add_request(queue: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRequest:
-    request = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
-    queue.add(key, request)
-    if len(queue.requests()) == 1:
-        queue.take_next()  # the first request starts at once
-    return request
+@pytest.fixture
+def service(tmp_path: Path) -> ComputationService:
+    """Computations that no process executes."""
+    return ComputationService(tmp_path, executor=lambda queue: IdleExecutor())
 
 
-def keys_in_order(queue: LaneQueue, keys: list[str]) -> list[str]:
-    return sorted((key for key in keys if queue.get(key)), key=queue.requests_ahead)
+def submit(service: ComputationService, name: str, visitor: str, address: str = "") -> str:
+    """Request a computation; the first one starts at once."""
+    computation = Computation(name, {})
+    key = service.submit(computation, visitor=visitor, address=address)
+    queue = service._queues["corpus"]
+    if not any(entry.status == "running" for entry in queue.entries()):
+        claim = queue.claim_next("worker")
+        assert claim
+        claim.lock.close()
+    return key
 
 
-def test_everyones_first_computation_comes_before_anyones_second() -> None:
-    queue = LaneQueue(LANE)
-    keys = ["a1", "a2", "a3", "b1", "c1", "b2"]
-    for key, visitor in zip(keys, "aaabcb", strict=True):
-        add_request(queue, key, visitor)
-    assert keys_in_order(queue, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
-    queue = LaneQueue(LANE)
-    for number in range(4):  # one address with a new cookie for each request
-        add_request(queue, f"a{number}", f"cookie {number}", "A")
-    add_request(queue, "b", "newcomer", "B")
-    assert queue.requests_ahead("b") == 1
+def requests_ahead(service: ComputationService, keys: dict[str, str]) -> list[str]:
+    """Return the names of the computations in the order of the queue."""
+    return sorted(keys, key=lambda name: service.status(keys[name]).requests_ahead)
 
 
-def test_one_visitor_cannot_fill_the_queue() -> None:
-    queue = LaneQueue(LANE)
+def test_everyones_first_computation_comes_before_anyones_second(
+    service: ComputationService,
+) -> None:
+    names = ["a1", "a2", "a3", "b1", "c1", "b2"]
+    keys = {name: submit(service, name, name[0]) for name in names}
+    assert requests_ahead(service, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
+
+
+def test_new_cookies_of_one_address_do_not_come_first(service: ComputationService) -> None:
+    for number in range(4):
+        submit(service, f"a{number}", f"cookie {number}", "A")
+    assert service.status(submit(service, "b", "newcomer", "B")).requests_ahead == 1
+
+
+def test_one_visitor_cannot_fill_the_queue(tmp_path: Path, service: ComputationService) -> None:
     for number in range(MAX_PER_VISITOR):
-        add_request(queue, f"a{number}", "ann")
+        submit(service, f"a{number}", "ann")
     with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
-        add_request(queue, "more", "ann")
-    queue = LaneQueue(LANE)
+        submit(service, "more", "ann")
+    service = ComputationService(tmp_path / "other", executor=lambda queue: IdleExecutor())
     for number in range(CAPACITY // 2):
-        add_request(queue, f"a{number}", f"cookie {number}", "A")
+        submit(service, f"a{number}", f"cookie {number}", "A")
     with pytest.raises(JobError, match=f"{CAPACITY // 2} measurements from your address"):
-        add_request(queue, "more", "another cookie", "A")
+        submit(service, "more", "another cookie", "A")
     for number in range(CAPACITY // 2):
-        add_request(queue, f"b{number}", f"visitor {number}")
+        submit(service, f"b{number}", f"visitor {number}")
     with pytest.raises(JobError, match=f"{CAPACITY} measurements are in progress"):
-        add_request(queue, "more", "of unknown origin")
-    add_request(queue, "new", "newcomer", "C")
-    assert queue.requests_ahead("new") <= 1 + len(
-        Counter(request.requester.group for request in queue.requests())
-    )
+        submit(service, "more", "of unknown origin")
+    new_key = submit(service, "new", "newcomer", "C")
+    assert service.status(new_key).requests_ahead <= 2 + CAPACITY // 2
 
 
-def test_abandoned_requests_are_dropped_first() -> None:
-    queue = LaneQueue(LANE)
-    running, waiting, polled = (
-        add_request(queue, key, key) for key in ("running", "waiting", "polled")
-    )
-    running.last_polled = waiting.last_polled = time.monotonic() - LANE.abandoned_after - 1
-    add_request(queue, "new", "new")
-    assert running.cancelled  # ends as soon as its thread notices
-    assert not queue.get("waiting")
-    assert not polled.cancelled
-    assert keys_in_order(queue, ["running", "polled", "new"]) == ["running", "polled", "new"]
+def test_abandoned_requests_are_dropped_first(service: ComputationService) -> None:
+    running, waiting, polled = (submit(service, name, name) for name in ("r", "w", "p"))
+    long_ago = time.time() - KINDS["corpus"].abandoned_after - 1
+    for key in (running, waiting):
+        os.utime(service._folder(key).path / "job.json", (long_ago, long_ago))
+    assert service._queues["corpus"].is_abandoned(service._folder(running))
+    submit(service, "new", "new")
+    statuses = [service.status(key).status for key in (running, waiting, polled)]
+    assert statuses == ["running", "absent", "waiting"]  # its worker ends the running one
 
 
 def test_a_run_does_not_contain_its_owners_address(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -26,10 +27,9 @@ from tests.jobs.conftest import (
     wait_until,
 )
 from tests.jobs.fake_computations import TIMEOUT_SECONDS, wait_for
-from transformer.jobs import Jobs, Limits, claims, worker
-from transformer.jobs.claims import UNLIMITED
+from transformer.jobs import Jobs, Limits, worker
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.queue import Queue
+from transformer.jobs.queue import UNLIMITED
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -204,7 +204,7 @@ def test_runs_survive_a_killed_app(
 
 
 def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_path: Path) -> None:
-    """As after a power cut: no final state was written, but the run fails and can be resumed."""
+    """As after a power cut: no final state was written, but the run continues by itself."""
     with running_app(tmp_path / "runs") as (process, name):
         jobs = make_idle_jobs()
         wait_until(jobs, name, lambda info: info.step >= 6)
@@ -215,17 +215,31 @@ def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_
         assert jobs.run(name).status == "running"  # the run's lock is still held
         worker.kill()
         worker.wait(TIMEOUT_SECONDS)
-    info = make_idle_jobs().run(name)
-    assert info.status == "failed"
-    prefix = (
-        f"its worker ended with the app at step {info.step}; Resume continues from the save at "
-        "step "
+    restarted = make_idle_jobs()
+    info = restarted.run(name)
+    assert (info.status, info.queue_position) == ("queued", 1)
+    folder = restarted.folder(name)
+    assert folder.saved_step() >= 5
+    assert info.reason == (
+        f"interrupted at step {folder.last_step()}; continues from the save at step "
+        f"{folder.saved_step()} when a worker is free"
     )
-    assert info.reason.startswith(prefix)
-    saved_step = int(info.reason.removeprefix(prefix))
-    assert info.step // 5 * 5 <= saved_step <= info.step  # the trainer may have saved once more
+
+
+def test_a_run_that_takes_the_machine_down_three_times_fails(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
+    name = jobs.submit(run_config(), "ann")
+
+    def lose_worker() -> str:
+        claim = jobs._queue.claim_next("a worker of a killed app")
+        assert claim
+        claim.lock.close()
+        return jobs.run(name).status
+
+    assert [lose_worker() for _ in range(3)] == ["queued", "queued", "failed"]
+    assert "its worker ended with the app 3 times at step 0; Resume" in jobs.run(name).reason
     jobs.resume(name, "ann")
-    assert jobs.run(name).queue_position == 1
+    assert lose_worker() == "queued"
 
 
 def test_a_run_is_queued_again_when_the_disk_has_space(
@@ -234,8 +248,8 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
     """The worker tries until the final state is written; otherwise the run would seem to train."""
     jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann")
-    queue = Queue(jobs.folder(name).path.parent)
-    claim = claims.claim_next_run(queue, "worker")
+    queue = jobs._queue
+    claim = queue.claim_next("worker")
     assert claim is not None
     errors = iter([OSError(28, "No space left on device")] * 3)
     change_state = JobFolder.change_state
@@ -248,9 +262,15 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
 
     monkeypatch.setattr(JobFolder, "change_state", write_on_full_disk)
     monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
-    worker.Worker(queue, "worker", UNLIMITED)._release(
+    reports = io.StringIO()
+    worker.Worker(queue, "worker", UNLIMITED, reports)._release(
         claim, OSError(28, "No space left on device")
     )
+    # The pool shows the state while it cannot be written.
+    unwritten, written = map(json.loads, reports.getvalue().splitlines())
+    assert unwritten["name"] == written["name"] == name
+    assert "No space left on device" in unwritten["reason"]
+    assert "status" not in written
     info = jobs.run(name)
     assert info.status == "failed"
     assert "No space left on device" in info.reason

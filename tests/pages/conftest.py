@@ -21,10 +21,10 @@ from streamlit.testing.v1 import AppTest
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.jobs.conftest import IdleExecutor
-from tests.pages.in_process import InProcessExecutor
+from tests.pages.in_process import in_process_executor
 from transformer.figures.packing import unpack
 from transformer.jobs import Jobs, Limits, services
-from transformer.jobs.processes import LaneProcess
+from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.estimate import Estimate
 from transformer.ui.base.registry import PAGES, make_view
 from transformer.ui.base.streamlit_fixes import install
@@ -177,7 +177,7 @@ def open_address(app: AppTest, **params: str) -> AppTest:
 @pytest.fixture
 def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
     """Open a page in a new session without runs, by its own address: "app.py?depth=heads"."""
-    monkeypatch.setattr(live_jobs, "LaneProcess", InProcessExecutor)
+    monkeypatch.setattr(live_jobs, "WorkerPool", in_process_executor)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
 
@@ -198,14 +198,14 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 @pytest.fixture
 def computing_process(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the page's computations in a separate process, as the app does."""
-    monkeypatch.setattr(live_jobs, "LaneProcess", LaneProcess)
+    monkeypatch.setattr(live_jobs, "WorkerPool", WorkerPool)
 
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Return jobs with a low limit whose runs stay queued."""
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
-    service = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: IdleExecutor())
+    service = Jobs(tmp_path / "runs", limits, executor=lambda queue: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return service

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
+import threading
 
-from transformer.jobs.computation import Computation, Lane
-from transformer.jobs.compute_process import run_function
-from transformer.jobs.limits import Limits
+from tests.jobs.conftest import IdleExecutor
+from transformer.jobs.computation import compute
+from transformer.jobs.queue import Queue
+from transformer.jobs.worker_pool import Executor, WorkerPool
 
 
-class InProcessExecutor:
-    """A `LaneExecutor` without a process of its own, which would import torch for 3 seconds.
+def in_process_executor(queue: Queue) -> Executor:
+    return WorkerPool(queue) if queue.kind.saves else InProcessExecutor(queue)
 
-    It runs the same function on the same request and writes the same files, but has no limits and
-    cannot be killed: a test that cancels a running computation uses the `computing_process`
-    fixture.
+
+class InProcessExecutor(IdleExecutor):
+    """An executor of computations without a process of its own, which would import torch for 3
+    seconds.
+
+    It calls the same function on the same folders, but has no limits and cannot end a computation:
+    a test that cancels a running one uses the `computing_process` fixture.
     """
 
-    def __init__(self, lane: Lane, limits: Limits) -> None:
-        self._folder = Path()
-        self._function = ""
+    def __init__(self, queue: Queue) -> None:
+        self._queue = queue
+        self._threads: list[threading.Thread] = []
 
-    def begin(self, folder: Path, computation: Computation) -> None:
-        self._folder, self._function = folder, computation.function
-
-    def wait(self) -> int:
-        module, name = self._function.split(":")
-        return run_function(self._folder, getattr(importlib.import_module(module), name))
-
-    def kill(self) -> None:
-        """Do nothing: the computation runs on until it has finished."""
+    def wake(self) -> None:
+        self._threads.append(threading.Thread(target=self._work, daemon=True))
+        self._threads[-1].start()
 
     def close(self) -> None:
-        """Nothing is kept between two computations."""
+        for thread in self._threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while claim := self._queue.claim_next("tests"):
+            error: Exception | None = None
+            try:
+                compute(claim.folder.path)
+            except Exception as caught:
+                error = caught
+            self._queue.release(claim, error)

@@ -12,9 +12,7 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.computation import report_computation
-from transformer.jobs.computation_service import RESULTS_FOLDER
-from transformer.jobs.results import RESULT
+from transformer.jobs.computation import RESULT, RESULTS_FOLDER, report_computation
 from transformer.text.files import write_json
 
 

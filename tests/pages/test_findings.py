@@ -21,9 +21,14 @@ from transformer.analysis.findings.saved_findings import FINDINGS_FILE, save_fin
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, ComputationService
-from transformer.jobs.computation import LANES, report_computation
-from transformer.jobs.computation_service import RESULTS_FOLDER
-from transformer.jobs.results import FAILED, RESULT, LatestIndex
+from transformer.jobs.computation import (
+    KINDS,
+    RESULT,
+    RESULTS_FOLDER,
+    record_latest,
+    report_computation,
+)
+from transformer.jobs.folder import JobFolder
 from transformer.measures.naming import display_text
 from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
@@ -133,7 +138,9 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     runs, name = tmp_path / "runs", "positional"
     key = store_finding(checkpoints, runs, name, results[name])
     about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
-    LatestIndex(runs, runs / RESULTS_FOLDER).record(about, key)
+    folder = JobFolder(runs / RESULTS_FOLDER / key)
+    write_json(folder.path / "config.json", {"subject": about})
+    record_latest(folder)
     (index_file,) = (runs / ".last").iterdir()
     write_json(index_file, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
     app = open_experiment(visit, sentences=str(N + 1))  # another corpus
@@ -150,8 +157,11 @@ def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_
         checkpoints,
         tmp_path / "runs",
         "single",
-        {"reason": f"sentence 3 of {tmp_path}/runs/x.arrow is <b>too</b> long"},
-        FAILED,
+        {
+            "status": "failed",
+            "reason": f"sentence 3 of {tmp_path}/runs/x.arrow is <b>too</b> long",
+        },
+        "state.json",
     )
     app = open_experiment(visit, sentences=str(N))
     assert "failed; click the claim for the reason" in main_text(app)
@@ -163,7 +173,7 @@ def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_
 
 
 def test_all_findings_can_be_queued_together() -> None:
-    assert len(FINDINGS) <= LANES["corpus"].max_per_visitor
+    assert len(FINDINGS) <= KINDS["corpus"].max_per_visitor
 
 
 def test_every_verdict_has_its_own_icon_and_colour() -> None:

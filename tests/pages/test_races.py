@@ -40,7 +40,7 @@ WHY = "pages/inside.py?tab=why"
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Replace the server's jobs by jobs whose runs stay queued."""
-    service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: IdleExecutor())
+    service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return service

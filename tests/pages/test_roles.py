@@ -30,8 +30,7 @@ from tests.pages.conftest import (
 from tests.pages.research_visits import button, grid, run_report, store_result
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_roles import ROLE_MEASURES
-from transformer.jobs.computation_service import RESULTS_FOLDER
-from transformer.jobs.results import FAILED
+from transformer.jobs.computation import RESULTS_FOLDER
 from transformer.measures import MEASURES
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
@@ -98,7 +97,8 @@ def test_a_failed_measurement_shows_the_reason(
 ) -> None:
     folder = tmp_path / "runs" / RESULTS_FOLDER / report_and_key[1]
     folder.mkdir(parents=True)
-    write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
+    reason = "ours, sentence 1: the text is *too* long"
+    write_json(folder / "state.json", {"status": "failed", "reason": reason})
     app = open_experiment(visit)
     assert messages(app) == [
         "This could not be measured: ours, sentence 1: the text is *too* long."

@@ -64,7 +64,7 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     jobs = Jobs(
         tmp_path / "runs",
         Limits(),
-        executor=lambda queue, limits: IdleExecutor(),
+        executor=lambda queue: IdleExecutor(),
         shipped=copy / RUNS,
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)

@@ -17,14 +17,12 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from tests.jobs.conftest import idle_jobs
 from tests.live_app import app_server
 from tests.websocket_session import Session
 from transformer.jobs import services
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read_run_info
-from transformer.jobs.limits import Limits
-from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Requester
 from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.recipe import make_run_config
 from transformer.ui.base.visitor import COOKIE, new_id
@@ -111,9 +109,8 @@ def queued_run(runs: Path, steps: int) -> JobFolder:
     config = make_run_config(
         "copy", settings={**SMALL_MODEL, "steps": steps}, options=options, title="Copy"
     )
-    queue = Queue(runs)
-    [name] = queue.add([config], Requester("me", ""), {}, Limits())
-    return queue.folder(name)
+    jobs = idle_jobs(runs)
+    return jobs.folder(jobs.submit(config, "me"))
 
 
 def wait_for_status(run: JobFolder, status: str, step: int = 0) -> RunInfo:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from transformer.cluster import folders, host
 from transformer.cluster.connection import Connection
-from transformer.jobs.results import FAILED, RESULT
+from transformer.jobs.computation import RESULT
 from transformer.text.files import atomic_path
 
 
@@ -49,8 +49,8 @@ class Mirror:
         self._target = target
         self._copied = dict(copied or {})
 
-    async def update(self, remote: Mapping[str, folders.Stamp]) -> None:
-        """Update the local folder from the remote files.
+    async def update(self, remote: Mapping[str, folders.Stamp]) -> bool:
+        """Update the local folder from the remote files; return whether it is complete.
 
         The files that a save depends on are copied before it: the lines of its steps first, the
         save last. A file that changes meanwhile is left for the next update, with all files after
@@ -63,11 +63,12 @@ class Mirror:
                 try:
                     await self._copy(name, remote[name])
                 except _ChangedError:
-                    return
+                    return False
                 self._copied[name] = remote[name]
         for name in self._copied.keys() - remote.keys():
             folders.checked_path(self._target, name).unlink(missing_ok=True)
             del self._copied[name]
+        return True
 
     async def _copy(self, name: str, current: folders.Stamp) -> None:
         path, previous = folders.checked_path(self._target, name), self._copied.get(name)
@@ -104,7 +105,7 @@ class _ChangedError(Exception):
 def _copy_order(name: str) -> tuple[int, str]:
     """Sort key: append-only files first; a checkpoint's config after its weights, because a folder
     without it is not a checkpoint; the save that a run resumes from, and results, last."""
-    late = ("config.json", "resume.safetensors", RESULT, FAILED)
+    late = ("config.json", "resume.safetensors", RESULT)
     file_name = name.rpartition("/")[2]
     if name in folders.APPEND_ONLY:
         return -1, name

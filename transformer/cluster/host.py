@@ -1,8 +1,8 @@
-"""Functions that run on a worker of the cluster, for training runs and computations.
+"""Functions that run on a worker of the cluster.
 
-The app calls these functions with the name of a reservation, which is for one run or one
-computation. Its files are in one folder, which is deleted when the reservation ends. A reservation
-that was not used for `LEASE_SECONDS` ends, since the app must have exited.
+The app calls these functions with the name of a reservation, which is for one job. Its files are in
+one folder, which is deleted when the reservation ends. A reservation that was not used for
+`LEASE_SECONDS` ends, since the app must have exited.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,32 +28,27 @@ from transformer.cluster.folders import (
     stamp,
     write_piece,
 )
-from transformer.jobs.computation import LANES, Computation, fingerprint
+from transformer.jobs.computation import fingerprint
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.limits import Limits
-from transformer.jobs.processes import LaneProcess
-from transformer.jobs.queue import Queue
-from transformer.jobs.results import REQUEST, has_ended
+from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.worker_pool import WorkerPool
-from transformer.text.files import is_free, write_json
+from transformer.text.files import is_free, read_json, write_json
 
 RUN_RESOURCE = "run"
 """The resource that a worker offers, `--resources "run=2"`: the number of concurrent runs."""
 LEASE_SECONDS = 30.0
 """Seconds after which an unused reservation ends."""
 LOCAL_FILES = frozenset({"lock", "job.lock", "job.json", "control.json", "state.json"})
-"""Files of a run that are not copied: they stay local or are part of `run_status`."""
+"""Files of a job that are not copied: they stay local or are part of `status`."""
 
 
 @dataclass
 class Reservation:
-    """One run or one computation on this worker."""
+    """One job on this worker."""
 
     folder: Path
     last_used: float = field(default_factory=time.monotonic)
     ended: threading.Event = field(default_factory=threading.Event)
-    process: LaneProcess | None = None
-    code: int | None = None
 
 
 class Host:
@@ -61,9 +56,8 @@ class Host:
 
     def __init__(self, root: Path, slots: int) -> None:
         self.root, self.slots = root, slots
-        self.queue = Queue(root / "runs")
         self.reservations: dict[str, Reservation] = {}
-        self._pools: dict[str, WorkerPool] = {}
+        self._pools: dict[Kind, tuple[Queue, WorkerPool]] = {}
         # Dask logs every status call of the app, five a second for each run.
         logging.getLogger("distributed.worker").addFilter(
             lambda record: "out-of-band" not in str(record.msg)
@@ -80,18 +74,21 @@ class Host:
         reservation.last_used = time.monotonic()
         return reservation
 
-    def workers(self, limits: Mapping[str, Any], trainer: str) -> WorkerPool:
-        """Return the pool of warm processes, one for each slot; started on first use."""
-        if trainer not in self._pools:
-            worker_limits = Limits(**{**limits, "workers": self.slots})
-            pool = WorkerPool(self.queue, worker_limits, trainer, threads=_threads(self.slots))
-            pool.start()
-            self._pools[trainer] = pool
-        return self._pools[trainer]
+    def workers(self, kind: Mapping[str, Any]) -> tuple[Queue, WorkerPool]:
+        """Return the queue and the pool of processes for jobs of this kind, one process for each
+        slot; those for runs are started on first use."""
+        here = Kind(**{**kind, "name": "", "abandoned_after": 0, "threads": _threads(self.slots)})
+        here = replace(here, processes=self.slots, warm=self.slots if here.saves else 0)
+        if here not in self._pools:
+            # Each pool has a folder, so that none claims jobs of another kind or other limits.
+            queue = Queue(self.root / "jobs" / str(len(self._pools)), here)
+            self._pools[here] = queue, WorkerPool(queue)
+            self._pools[here][1].start()
+        return self._pools[here]
 
     def startup_error(self) -> str:
         """Return why its processes cannot start; "" if they can."""
-        return next(filter(None, (pool.startup_error() for pool in self._pools.values())), "")
+        return next(filter(None, (pool.startup_error() for _, pool in self._pools.values())), "")
 
 
 _host: Host | None = None
@@ -128,12 +125,11 @@ def hold_reservation(name: str) -> None:
         if time.monotonic() > reservation.last_used + LEASE_SECONDS:
             break
     del this_host.reservations[name]
-    if reservation.process is not None:
-        reservation.process.kill()
-    run = JobFolder(reservation.folder)
-    if run.exists:
-        run.write_control(command="stop")
-        while not is_free(run.lock_path):
+    job = JobFolder(reservation.folder)
+    if job.exists:
+        job.change_job(deleted=True)
+        job.write_control(command="stop")
+        while not is_free(job.lock_path):
             time.sleep(0.1)
     shutil.rmtree(reservation.folder, ignore_errors=True)
 
@@ -143,9 +139,9 @@ def describe(dask_worker: Worker) -> dict[str, Any]:
     return {"code": fingerprint(), "slots": host(dask_worker).slots}
 
 
-def warm_up(limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker) -> None:
+def warm_up(kind: Mapping[str, Any], *, dask_worker: Worker) -> None:
     """Start the worker processes, so that they are warm when a run begins."""
-    host(dask_worker).workers(limits, trainer)
+    host(dask_worker).workers(kind)
 
 
 def is_ready(name: str, *, dask_worker: Worker) -> bool:
@@ -174,46 +170,53 @@ def read_file_piece(
         return None
 
 
-def begin_run(
-    name: str, limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker
-) -> dict[str, Stamp]:
-    """Queue the copied run for this worker's processes and return the stamps of its files."""
+def begin(name: str, kind: Mapping[str, Any], *, dask_worker: Worker) -> dict[str, Stamp]:
+    """Queue the copied job for this worker's processes and return the stamps of its files.
+
+    Args:
+        kind: the fields of a `Kind`.
+    """
     this_host = host(dask_worker)
     reservation = this_host.reservation(name)
-    run = JobFolder(reservation.folder)
-    run.change_job(turn=0)
-    run.lock_path.touch()
-    run.write_state("queued", "waits for a worker", step=0)
+    job = JobFolder(reservation.folder)
+    if not kind["saves"]:
+        config = read_json(job.path / "config.json")
+        if "checkpoint" in config["arguments"]:
+            checkpoint = _checkpoint(this_host, config["arguments"]["hash"])
+            config["arguments"]["checkpoint"] = str(checkpoint)
+            write_json(job.path / "config.json", config)
+    job.change_job(turn=0)
+    job.lock_path.touch()
+    job.write_state("queued", "waits for a worker", step=0)
     files = listing(reservation.folder, LOCAL_FILES)
-    reservation.folder = reservation.folder.rename(this_host.queue.root / name)
-    this_host.workers(limits, trainer).wake()
+    queue, pool = this_host.workers(kind)
+    reservation.folder = reservation.folder.rename(queue.root / name)
+    pool.wake()
     return files
 
 
-def run_status(
+def status(
     reservation: str, control: Mapping[str, Any] | None, *, dask_worker: Worker
 ) -> dict[str, Any]:
-    """Return a run's state, whether a process holds it, and its files. Raises OSError.
+    """Return a job's state, whether a process holds it, and its files. Raises OSError.
 
     Args:
         control: new content of control.json, if it has changed.
     """
     this_host = host(dask_worker)
-    run = JobFolder(this_host.folder(reservation))
+    job = JobFolder(this_host.folder(reservation))
     if control is not None:
-        run.write_control(**control)
-    state = run.state()
+        job.write_control(**control)
     # Checking a lock takes it for a moment, in which a process that tries to take it fails; so the
-    # lock of a queued run is not checked.
-    held = state["status"] != "queued" and not is_free(run.lock_path)
-    files = listing(run.path, LOCAL_FILES)
-    if not held:
-        state, files = (
-            run.state(),
-            listing(run.path, LOCAL_FILES),
-        )  # read again: the process may just have ended
-    error = this_host.startup_error()
-    return {"state": state, "held": held, "files": files, "startup_error": error}
+    # lock of a queued job is not checked.
+    held = job.state()["status"] != "queued" and not is_free(job.lock_path)
+    # State and files are read after the lock: those of a job that nobody holds are the last ones.
+    return {
+        "state": job.state(),
+        "held": held,
+        "files": listing(job.path, LOCAL_FILES),
+        "startup_error": this_host.startup_error(),
+    }
 
 
 def has_checkpoint(digest: str, *, dask_worker: Worker) -> bool:
@@ -235,45 +238,6 @@ def cache_checkpoint(reservation: str, digest: str, *, dask_worker: Worker) -> N
 
 def _checkpoint(this_host: Host, digest: str) -> Path:
     return checked_path(this_host.root / "checkpoints", digest)
-
-
-def begin_computation(
-    name: str,
-    computation: Mapping[str, Any],
-    lane: str,
-    limits: Mapping[str, Any],
-    *,
-    dask_worker: Worker,
-) -> None:
-    """Start a computation in its own process. Raises OSError.
-
-    Args:
-        computation: "function" and "arguments" of a `Computation`.
-    """
-    this_host = host(dask_worker)
-    reservation = this_host.reservation(name)
-    arguments = dict(computation["arguments"])
-    if "checkpoint" in arguments:
-        arguments["checkpoint"] = str(_checkpoint(this_host, arguments["hash"]))
-    write_json(reservation.folder / REQUEST, arguments)
-    reservation.process = LaneProcess(LANES[lane], Limits(**limits))
-    reservation.process.begin(
-        reservation.folder, Computation(computation["function"], arguments, lane)
-    )
-    threading.Thread(target=_wait, args=(reservation, reservation.process), daemon=True).start()
-
-
-def _wait(reservation: Reservation, process: LaneProcess) -> None:
-    code = process.wait()
-    reservation.code = 0 if has_ended(reservation.folder) else code
-    process.close()
-
-
-def computation_status(name: str, *, dask_worker: Worker) -> dict[str, Any]:
-    """Return the exit code of a computation (None while it runs) and its files. Raises OSError."""
-    reservation = host(dask_worker).reservation(name)
-    code = reservation.code
-    return {"code": code, "files": listing(reservation.folder, frozenset({REQUEST}))}
 
 
 def end_reservation(name: str, *, dask_worker: Worker) -> None:

@@ -1,24 +1,20 @@
-"""Long-running work: the training queue, its workers, and computations with progress and results.
+"""Long work: jobs as folders in one kind of queue, and the workers that claim them.
 
-Two kinds of job share the code of this package. Runs train a model: they are folders on disk,
-queued, and claimed by worker processes (`queue`, `claims`, `worker`, `worker_pool`). Computations
-answer a page: they wait in memory, with one process for each lane (`computation`,
-`computation_service`, `lane_queue`, `lane_thread`, `compute_process`, `results`).
+A job is a folder with its settings, state, lock, progress and result (`folder`). A queue decides
+which one is next, fairly between visitors (`queue`, `shares`). A pool of processes claims jobs,
+executes them and writes how they end (`worker_pool`, `worker`); `transformer.cluster` does the same
+on other machines.
 
-They have separate queues because they survive different events. A run may take hours: its position
-in the queue, its settings and its last save are in its folder; a worker holds a lock on it and
-saves it even if the app has ended; several apps may share the folder. A computation can be
-repeated: equal requests share one result, its process may be killed at any time, it is dropped when
-no page waits for it, and a new server starts with empty lanes.
+There are two kinds of jobs. A run trains a model, saves, and continues from its last save when it
+was interrupted (`jobs`, `info`). A computation answers a page and has no saves, so it starts again;
+it is dropped when no page asks for it any more (`computation`). Equal requests share one job.
 """
 
-from transformer.jobs.computation import Computation
-from transformer.jobs.computation_service import ComputationService
+from transformer.jobs.computation import Computation, ComputationService, ComputationStatus
 from transformer.jobs.errors import JobError
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs, runs_folder
 from transformer.jobs.limits import Limits, count_parameters
-from transformer.jobs.results import ComputationStatus
 
 __all__ = [
     "Computation",

@@ -1,20 +1,46 @@
-"""Computations outside the app's process: a function, its arguments and its lane."""
+"""Computations: jobs without saves, whose result a page waits for.
+
+    computing = ComputationService(runs_folder(), limits)
+    key = computing.submit(report_computation(folder, model.hash, "heads", corpus, {}), visitor="…")
+    computing.status(key).status   # on every rerun, in any session
+    computing.result(key)        # what `analyse --json` writes, once it is "done"
+
+A computation's folder, named after its key, has these files besides those of a job:
+
+    config.json    {"function", "arguments", "subject"}
+    progress.json  {"progress", "stage"}
+    result.json    the result
+"""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import importlib
 import json
 import os
+import re
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from transformer.app_folders import PACKAGE
+from transformer.jobs.errors import JobError, as_job_error
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.limits import Limits, cores
+from transformer.jobs.queue import Entry, Kind, Queue
+from transformer.jobs.shares import Requester, address_quota, exceeded_quota
+from transformer.jobs.worker_pool import Executor, WorkerPool
+from transformer.text.files import read_json, write_json
+from transformer.training.errors import out_of_memory
 
 if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus
@@ -25,58 +51,31 @@ results."""
 _SERVER_ID = secrets.token_hex(8)  # so that timings are not reused after a restart of the server
 
 
-@dataclass(frozen=True)
-class Lane:
-    """A queue of computations with its own process, so that short ones never wait for long ones.
-
-    Attributes:
-        max_results: number of results to keep; the least recently used are deleted first.
-        seconds: maximum wall-clock time of a computation; 0: the operator's `pass_minutes`.
-        max_cpu_seconds: maximum CPU time of a computation, however busy the machine is; 0: no
-            limit.
-        hint: advice to the user if a computation takes too long or too much memory.
-        capacity: maximum number of requests; one IP address may have half of them.
-        max_per_visitor: maximum number of requests of one visitor.
-        abandoned_after: seconds without a status request after which a request is dropped.
-        newest_first: last in, first out, and the oldest request is dropped if the queue is full;
-            otherwise each visitor's first request comes before any second one, and excess requests
-            are refused.
-        threads: threads of the process; 0: half the cores.
-        idle_seconds: seconds without a computation after which the process ends to free its memory.
-        local_only: whether its computations measure this machine, so that they must not run on
-            another one.
-    """
-
-    max_results: int
-    seconds: float = 0.0
-    max_cpu_seconds: int = 0
-    hint: str = "try again when the server is less busy"
-    capacity: int = 44
-    max_per_visitor: int = 20
-    abandoned_after: float = 180.0
-    newest_first: bool = False
-    threads: int = 0
-    idle_seconds: float = 5.0
-    local_only: bool = False
-
-
-LANES: Mapping[str, Lane] = MappingProxyType(
+KINDS: Mapping[str, Kind] = MappingProxyType(
     {
         # A result over a thousand sentences has about 500 kB; all findings at once are 20 requests.
-        "corpus": Lane(max_results=80, hint="take fewer sentences"),
-        "step": Lane(
-            max_results=256,
+        "corpus": Kind(
+            "corpus",
+            hint="take fewer sentences",
+            idle_seconds=5,
+            abandoned_after=180,
+        ),
+        "step": Kind(
+            "step",
             seconds=120,
-            max_cpu_seconds=20,  # it takes about one second, the first one longer
+            cpu_seconds=20,  # it takes about one second, the first one longer
             hint="take a smaller model, or a smaller batch",
-            capacity=16,
+            idle_seconds=60,
             abandoned_after=5,
             newest_first=True,
-            idle_seconds=60,
+            capacity=16,
+            max_results=256,
             local_only=True,
         ),
     }
 )
+"""The kinds of computations; each has its own workers, so that short ones never wait for long
+ones."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Computation:
             `name(arguments, progress)`. `progress(fraction, stage)` reports the progress, 0 to 1.
             It returns a JSON-serialisable dict and raises ValueError for invalid arguments.
         arguments: JSON-serialisable.
-        lane: one of `LANES`.
+        kind: one of `KINDS`.
         identity: the arguments that determine the result; default: all.
         subject: a key that several computations share; `ComputationService.latest` returns the last
             result of a subject. "": only equal requests see the result.
@@ -96,7 +95,7 @@ class Computation:
 
     function: str
     arguments: Mapping[str, Any]
-    lane: str = "corpus"
+    kind: str = "corpus"
     identity: Sequence[Any] = ()
     subject: str = ""
 
@@ -105,7 +104,7 @@ class Computation:
         """Hash of code, function and identity; the name of the result's folder."""
         content = [fingerprint(), self.function, self.identity or self.arguments]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        return f"{self.lane}-{digest[:24]}"
+        return f"{self.kind}-{digest[:24]}"
 
 
 @lru_cache
@@ -120,11 +119,6 @@ def fingerprint(root: Path = PACKAGE, excluded: tuple[str, ...] = EXCLUDED_PACKA
             content = path.read_bytes()
             digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
-
-
-def lane_of(key: str) -> str:
-    """Return the name of the lane that a computation's key belongs to."""
-    return key.partition("-")[0]
 
 
 def report_computation(
@@ -155,3 +149,327 @@ def step_timing_computation(workload: Mapping[str, Any]) -> Computation:
     """Return the computation that times one training step on this machine, once per server."""
     identity = (_SERVER_ID, workload)
     return Computation("transformer.training.estimate:compute", workload, "step", identity)
+
+
+RESULTS_FOLDER, LATEST_FOLDER = ".results", ".last"
+"""Hidden subfolders of the folder of runs: computations, and the latest result of each subject."""
+PROGRESS, RESULT = "progress.json", "result.json"
+PROGRESS_SECONDS = 0.2  # minimum seconds between two writes of the progress
+DISK_FULL = "the disk is full; try again when there is space"
+DEFAULT_LIMITS = Limits()
+_KEY = re.compile(r"[a-z]+-[0-9a-f]+")
+Status = Literal["absent", "waiting", "running", "done", "failed"]
+
+
+@dataclass(frozen=True)
+class ComputationStatus:
+    """The status of a computation.
+
+    Attributes:
+        status: "absent": not requested, cancelled, or dropped because no page asked for it.
+        progress: fraction done, 0 to 1.
+        stage: the current stage.
+        requests_ahead: number of requests before it, if it is waiting.
+        reason: why it failed, as a sentence.
+        is_requester: whether the visitor who asks for the status has requested it.
+    """
+
+    key: str
+    status: Status
+    progress: float = 0.0
+    stage: str = ""
+    requests_ahead: int = 0
+    reason: str = ""
+    is_requester: bool = False
+
+    @property
+    def live(self) -> bool:
+        """Whether it is waiting or running."""
+        return self.status in ("waiting", "running")
+
+
+@dataclass(frozen=True)
+class LatestResult:
+    """A stored result.
+
+    Attributes:
+        key: key of the computation; it differs for other arguments or older code.
+        measured_at: time of completion, in seconds since 1970.
+        result: the result itself.
+    """
+
+    key: str
+    measured_at: float
+    result: dict[str, Any]
+
+
+def compute(path: Path) -> None:
+    """Execute the computation in this folder and write its result and state, in a worker.
+
+    Raises JobError with the reason, without paths of this machine; MemoryError or torch's
+    equivalent.
+    """
+    folder, config = JobFolder(path), read_json(path / "config.json")
+    module, name = config["function"].split(":")
+    written_at = 0.0
+
+    def progress(fraction: float, stage: str) -> None:
+        nonlocal written_at
+        if time.monotonic() >= written_at + PROGRESS_SECONDS:
+            written_at = time.monotonic()
+            with suppress(OSError):  # the disk was full; there may be space now
+                write_json(path / PROGRESS, {"progress": fraction, "stage": stage})
+
+    try:
+        (path / PROGRESS).unlink(missing_ok=True)
+        function = getattr(importlib.import_module(module), name)
+        result = function(config["arguments"], progress)
+        # The sentences are not kept.
+        write_json(path / "config.json", {"subject": config["subject"]})
+        record_latest(folder)
+        write_json(path / RESULT, result)
+        folder.change_state("finished")
+    except (ValueError, OSError, RuntimeError) as error:
+        if out_of_memory(error):
+            raise
+        if isinstance(error, OSError):
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise JobError(DISK_FULL if full else str(error.strerror or error)) from error
+        raise JobError(str(error) or type(error).__name__) from error
+
+
+def record_latest(folder: JobFolder) -> None:
+    """Record the result in this folder as the latest of its subject, if it has one. Raises
+    OSError."""
+    if subject := read_json(folder.path / "config.json").get("subject"):
+        latest = _latest_path(folder.path.parent.parent, subject)
+        write_json(latest, {"key": folder.name, "when": time.time()})
+
+
+class ComputationService(AbstractContextManager["ComputationService"]):
+    """The computations of one folder, for all sessions of one server. All methods are thread-safe.
+
+    Equal requests of two visitors are one computation, and everyone can read the result. Its owners
+    are the visitors who wait for it.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        kinds: Mapping[str, Kind] = KINDS,
+        executor: Callable[[Queue], Executor] = WorkerPool,
+    ) -> None:
+        """Open the folder of results.
+
+        Args:
+            root: the folder of runs; results are in a hidden subfolder.
+            limits: maximum time and memory of a computation, and its priority.
+            executor: creates what executes the computations of each kind.
+
+        Raises JobError if the folder cannot be created or written.
+        """
+        self._root = Path(root).resolve()
+        self._queues = {
+            name: Queue(self._root / RESULTS_FOLDER, _with_limits(replace(kind, name=name), limits))
+            for name, kind in kinds.items()
+        }
+        self._executors = {name: executor(queue) for name, queue in self._queues.items()}
+        with suppress(OSError):
+            for path in (self._root / LATEST_FOLDER).glob("*.json"):
+                if not self._result_path(str(_read_or_empty(path).get("key", ""))).is_file():
+                    path.unlink(missing_ok=True)
+
+    def submit(
+        self, computation: Computation, *, visitor: str, address: str = "", force: bool = False
+    ) -> str:
+        """Queue a computation unless its result exists; return its key.
+
+        Args:
+            visitor, address: who requests it (and may cancel it), and from which address.
+            force: discard an existing result.
+
+        Raises JobError if there are too many requests, in total, of this visitor or this address,
+        or the request cannot be written.
+        """
+        key, queue = computation.key, self._queues[computation.kind]
+        folder, result = self._folder(key), self._result_path(key)
+        if result.is_file() and not force:
+            return key
+        with as_job_error("the measurement could not be requested"), queue.locked():
+            entries = queue.drop_abandoned()
+            if folder.status() in ("queued", "running"):
+                visitors = dict.fromkeys([*folder.holders(), visitor])
+                folder.change_job(holders=[*visitors], deleted=False)
+                folder.write_control(command="run")
+            else:
+                self._check_capacity(queue, entries, Requester(visitor, address))
+                config: dict[str, Any] = {"function": computation.function}
+                config |= {"arguments": dict(computation.arguments), "subject": computation.subject}
+                turn = 1 + max((entry.turn for entry in entries), default=0)
+                job = {"turn": turn, "holders": [visitor], "address": address}
+                new = queue.add(key, [("config.json", json.dumps(config).encode())], job)
+                queue.remove(folder)
+                queue.publish(new)
+                _remove_oldest([*queue.folders()], queue.kind.max_results)
+        self._executors[computation.kind].wake()
+        return key
+
+    def _check_capacity(self, queue: Queue, entries: Sequence[Entry], requester: Requester) -> None:
+        """Raise JobError if there are too many jobs; drop the oldest one of newest-first ones."""
+        kind = queue.kind
+        if kind.newest_first:
+            for oldest in queue.order(entries)[kind.capacity - 1 :]:
+                queue.remove(oldest.folder)
+            return
+        requesters = [Requester(entry.owner, entry.address) for entry in entries]
+        if sum(other.visitor == requester.visitor for other in requesters) >= kind.max_per_visitor:
+            raise JobError(
+                f"you have {kind.max_per_visitor} measurements in progress; wait for one, or "
+                "cancel it"
+            )
+        match exceeded_quota(requesters, requester, kind.capacity):
+            case "address":
+                raise JobError(
+                    f"{address_quota(kind.capacity)} measurements from your address are in "
+                    "progress; try again when one is done"
+                )
+            case "all":
+                raise JobError(
+                    f"{kind.capacity} measurements are in progress; try again when one is done"
+                )
+
+    def status(self, key: str, visitor: str = "") -> ComputationStatus:
+        """Return the status, for a page to show at every rerun."""
+        if self._result_path(key).is_file():
+            return ComputationStatus(key, "done", 1.0)
+        folder, queue, executor = self._folder(key), self._queue(key), self._executor(key)
+        status, job = folder.status(), folder.job()
+        if status in ("queued", "running") and not job.get("deleted"):
+            if unwritten := executor.unwritten_states().get(key):
+                return ComputationStatus(key, "failed", reason=unwritten[1] or DISK_FULL)
+            is_requester = visitor in folder.holders(job)
+            if is_requester:
+                folder.mark_asked()
+            ahead = 0
+            if status == "running":
+                with suppress(OSError):
+                    queue.requeue_orphans(executor.supervised_workers(), [folder])
+            else:
+                if error := executor.startup_error():
+                    return ComputationStatus(key, "failed", reason=f"{error}; try again")
+                executor.wake()  # it may be of an earlier server
+                entries = queue.entries()
+                names = [entry.name for entry in queue.order(entries)]
+                running = sum(entry.status == "running" for entry in entries)
+                ahead = running + (names.index(key) if key in names else 0)
+            if ahead:
+                return ComputationStatus(
+                    key, "waiting", requests_ahead=ahead, is_requester=is_requester
+                )
+            reported = _read_or_empty(folder.path / PROGRESS)
+            done, stage = reported.get("progress", 0.0), reported.get("stage", "starting")
+            return ComputationStatus(
+                key, "running", float(done), str(stage), is_requester=is_requester
+            )
+        if status == "failed":
+            return ComputationStatus(key, "failed", reason=str(folder.state().get("reason")))
+        return ComputationStatus(key, "absent")
+
+    def result(self, key: str) -> dict[str, Any]:
+        """Return the result. Raises JobError if it is not stored (any more)."""
+        path = self._result_path(key)
+        result_content = _read_or_empty(path)
+        if not result_content:
+            raise JobError("this measurement is no longer stored; request it again")
+        with suppress(OSError):
+            os.utime(path)  # marks it as used last
+        return result_content
+
+    def latest(self, subject: str) -> LatestResult | None:
+        """Return the last result on a subject, of any computation; None if not found."""
+        record = _read_or_empty(_latest_path(self._root, subject))
+        key, measured_at = record.get("key"), record.get("when")
+        if (
+            not isinstance(key, str)
+            or not _KEY.fullmatch(key)
+            or not isinstance(measured_at, int | float)
+        ):
+            return None
+        result = _read_or_empty(self._result_path(key))
+        return LatestResult(key, float(measured_at), result) if result else None
+
+    def cancel(self, key: str, visitor: str) -> None:
+        """Withdraw a visitor's request; the computation is cancelled if no other visitor has
+        requested it."""
+        folder, queue = self._folder(key), self._queue(key)
+        with as_job_error("the measurement could not be cancelled"), queue.locked():
+            holders, status = folder.holders(), folder.status()
+            if status not in ("queued", "running") or visitor not in holders:
+                return
+            if others := [holder for holder in holders if holder != visitor]:
+                folder.change_job(holders=others)
+            elif status == "queued":
+                queue.remove(folder)
+            else:
+                folder.change_job(deleted=True)
+                folder.write_control(command="stop")
+
+    def close(self) -> None:
+        """End the workers; computations that they executed are queued again."""
+        for executor in self._executors.values():
+            executor.close()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _folder(self, key: str) -> JobFolder:
+        return JobFolder(self._root / RESULTS_FOLDER / key)
+
+    def _result_path(self, key: str) -> Path:
+        return self._root / RESULTS_FOLDER / key / RESULT
+
+    def _queue(self, key: str) -> Queue:
+        return self._queues[key.partition("-")[0]]
+
+    def _executor(self, key: str) -> Executor:
+        return self._executors[key.partition("-")[0]]
+
+
+def _with_limits(kind: Kind, limits: Limits) -> Kind:
+    return replace(
+        kind,
+        nice=limits.nice,
+        memory=limits.memory,
+        threads=max(1, cores() // 2),
+        seconds=kind.seconds or 60 * limits.pass_minutes,
+    )
+
+
+def _latest_path(root: Path, subject: str) -> Path:
+    digest = hashlib.sha256(subject.encode()).hexdigest()
+    return root / LATEST_FOLDER / f"{digest[:24]}.json"
+
+
+def _read_or_empty(path: Path) -> dict[str, Any]:
+    """Read a JSON file; empty if it is missing or invalid."""
+    try:
+        return read_json(path)
+    except (OSError, ValueError):
+        return {}
+
+
+def _remove_oldest(folders: Sequence[JobFolder], max_results: int) -> None:
+    """Remove ended computations except those used last. Those with a future time, from before the
+    clock was set back, are removed first."""
+    now = time.time()
+    last_used: dict[Path, float] = {}
+    for folder in folders:
+        for name in (RESULT, "state.json"):
+            with suppress(OSError):
+                used = (folder.path / name).stat().st_mtime
+                if folder.status() not in ("queued", "running"):
+                    last_used.setdefault(folder.path, used if used <= now + 60 else 0.0)
+    for path in sorted(last_used, key=lambda path: last_used[path], reverse=True)[max_results:]:
+        shutil.rmtree(path, ignore_errors=True)

@@ -1,39 +1,46 @@
-"""A run folder in the queue: its additional files, uploads, and the archive to download."""
+"""A job as a folder: the files that the queue adds to those of a run, uploads, and the archive."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import time
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
+from transformer.config import benefits_from_threads
 from transformer.jobs.errors import JobError
+from transformer.jobs.limits import count_parameters
 from transformer.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.text.files import is_free
-from transformer.training.run_folder import RunError, RunFolder
+from transformer.training.run_folder import RunError, RunFolder, Status
 
 _TAIL_BYTES = 16_384  # about fifty lines
 MAX_NUMBER = 1e300
 
 
 class JobFolder(RunFolder):
-    """A run folder with the files that the queue adds.
+    """The folder of a job: a run folder with the files that the queue adds.
 
     job.json   {"turn": number in the order of submission, "first": whether it has priority,
-               "worker": id of the last worker, "deleted": whether a user deleted the run,
-               "holders": visitors who own the run, if not the owner in config.json,
+               "worker": id of the last worker, "losses": how many workers were lost with it,
+               "deleted": whether a user deleted the job,
+               "holders": visitors who own it, if not the owner in config.json,
                "requester": visitor who started it, if not the owner in config.json,
-               "code": fingerprint of the app's code, "changed": whether a user changed the
-               learning rate, "address": network address of the owner,
+               "fingerprint": hash of all that the numbers of a run depend on; "" if it is not
+               shared or a user changed its learning rate, "address": network address of the owner,
                "shared": whether others may see it, if its owner has set this}
-    job.lock   held by the worker from claiming the run until it is released
-    log.txt    output of the trainer
+    job.lock   held by the worker from claiming the job until it is released
+    log.txt    what its worker prints
 
-    A state is changed only with the queue's lock, or by the trainer, which holds job.lock.
+    A computation (`computation.py`) is such a folder without the trainer's files. A state is
+    changed only with the queue's lock, or by the worker, which holds job.lock.
     """
 
     shipped = False
@@ -61,6 +68,54 @@ class JobFolder(RunFolder):
     def change_job(self, **values: Any) -> None:
         self._write("job.json", {**self.job(), **values})
 
+    def status(self) -> Status | Literal[""]:
+        """Return the status; "" if state.json cannot be read."""
+        try:
+            status: Status = self.state().get("status", "")
+        except RunError:
+            return ""
+        return status if status in get_args(Status) else ""
+
+    def holders(self, job: Mapping[str, Any] | None = None) -> tuple[str, ...]:
+        """Return the visitors who own it, the first one first.
+
+        Args:
+            job: the content of job.json, if it was read before.
+        """
+        stored = (self.job() if job is None else job).get("holders")
+        if (
+            stored
+            and isinstance(stored, list)
+            and all(isinstance(holder, str) and holder for holder in stored)
+        ):
+            return tuple(stored)
+        owner = self.readable_config().owner
+        return (owner,) if owner else ()
+
+    @property
+    def asked_at(self) -> float:
+        """When a page last asked for it, in seconds since 1970; now if its folder is gone."""
+        try:
+            return (self.path / "job.json").stat().st_mtime
+        except OSError:
+            return time.time()
+
+    def mark_asked(self) -> None:
+        """Record that a page asks for it now."""
+        with suppress(OSError):
+            os.utime(self.path / "job.json")
+
+    @property
+    def benefits_from_threads(self) -> bool:
+        """Whether its steps are large enough for several threads."""
+        try:
+            config = self.config()
+        except RunError:
+            return False
+        return isinstance(config, TrainingRun) and benefits_from_threads(
+            count_parameters(config.model), config.training.batch_tokens
+        )
+
     @property
     def is_held(self) -> bool:
         """Whether a worker or the command line holds the run."""
@@ -81,6 +136,17 @@ class JobFolder(RunFolder):
     def last_step(self) -> int:
         """Return the last step in metrics.jsonl."""
         return max((line["step"] for line in self.last_lines()), default=0)
+
+    def restart_point(self) -> str:
+        """Return from which step training continues: the last save, even if later steps were
+        trained."""
+        if saved := self.saved_step():
+            return f"continues from the save at step {saved}"
+        return "starts again at step 0, since nothing was saved"
+
+
+def int_or_zero(value: object) -> int:
+    return int(value) if isinstance(value, int | float) and is_number(value) else 0
 
 
 def is_number(*values: object) -> bool:

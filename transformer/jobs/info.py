@@ -1,4 +1,4 @@
-"""Information about runs for the pages, their holders, and the order of the queue.
+"""Information about runs for the pages, and runs that several visitors share.
 
 A run of a task is determined by its settings, its seed and the code, so equal requests share one
 run. Its holders are the visitor who requested it first and all who requested the same later.
@@ -6,14 +6,16 @@ run. Its holders are the visitor who requested it first and all who requested th
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError
-from transformer.jobs.folder import JobFolder, is_number, seconds_left
-from transformer.jobs.shares import Requester, fair_order
+from transformer.jobs.folder import JobFolder, int_or_zero, is_number, seconds_left
+from transformer.jobs.queue import queue_order
 from transformer.run_config import LayerRun, PairsRun, RaceEntry, RunConfig, TaskRun, TrainingRun
 from transformer.text.files import is_free
 from transformer.training.run_folder import RunError, Status
@@ -44,6 +46,7 @@ class RunInfo:
         requester: id of the visitor who started it, never displayed: its owner, or the teacher who
             started a race for a class.
         steps: maximum number of training steps.
+        fingerprint: `run_fingerprint` of its settings; "" if the run is not shared.
     """
 
     name: str
@@ -68,6 +71,7 @@ class RunInfo:
     race: RaceEntry | None = None
     requester: str = ""
     steps: int = 0
+    fingerprint: str = ""
 
     @property
     def owner(self) -> str:
@@ -108,17 +112,17 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
     return RunInfo(
         name=folder.name,
         title=config.title or folder.name,
-        holders=() if folder.shipped else holders(config, job),
+        holders=() if folder.shipped else folder.holders(job),
         status=status,
         reason=str(state.get("reason", "")),
         step=max(
-            [_int_or_zero(state.get("step")), *(_int_or_zero(line["step"]) for line in lines[-1:])]
+            [int_or_zero(state.get("step")), *(int_or_zero(line["step"]) for line in lines[-1:])]
         ),
         created=config.created,
         progress=1.0 if status == "finished" else _last_progress(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
         pending_command="" if command == "run" else command,
-        turn=_int_or_zero(job.get("turn")),
+        turn=int_or_zero(job.get("turn")),
         first=job.get("first") is True,
         shipped=folder.shipped,
         address=str(job.get("address") or ""),
@@ -129,19 +133,8 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
         race=training_run.race if training_run else None,
         requester=str(job.get("requester") or config.owner),
         steps=training_run.training.steps if training_run else 0,
+        fingerprint=str(job.get("fingerprint") or ""),
     )
-
-
-def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the holders of a run, the first one first."""
-    stored = job.get("holders")
-    if (
-        stored
-        and isinstance(stored, list)
-        and all(isinstance(holder, str) and holder for holder in stored)
-    ):
-        return tuple(stored)
-    return (config.owner,) if config.owner else ()
 
 
 def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:
@@ -150,10 +143,6 @@ def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:
     has_own_pairs = isinstance(config, PairsRun) or not config.kind
     stored = job.get("shared")
     return stored if isinstance(stored, bool) else not (has_own_pairs and config.owner)
-
-
-def _int_or_zero(value: object) -> int:
-    return int(value) if isinstance(value, int | float) and is_number(value) else 0
 
 
 def _last_progress(lines: list[dict[str, Any]]) -> float | None:
@@ -171,16 +160,6 @@ def _valid_state(folder: JobFolder) -> dict[str, Any]:
     return state
 
 
-def queue_order(infos: Iterable[RunInfo]) -> list[RunInfo]:
-    """Return the queued runs, next one first: those with priority, then by `shares.fair_order`."""
-    infos = list(infos)
-    running = [info for info in infos if info.status == "running"]
-    waiting = [info for info in infos if info.status == "queued"]
-    by_arrival = sorted(waiting, key=lambda info: (info.turn, info.name))
-    order = fair_order(by_arrival, running, lambda info: Requester(info.owner, info.address))
-    return sorted(order, key=lambda info: not info.first)
-
-
 def with_queue_positions(infos: Iterable[RunInfo]) -> list[RunInfo]:
     """Return the same runs with their positions in the queue."""
     infos = list(infos)
@@ -193,41 +172,26 @@ SHAREABLE_STATUSES = ("queued", "running", "finished")
 their holders can resume."""
 
 
-def run_fingerprint(config: TrainingRun) -> dict[str, Any] | None:
-    """Return everything that the run's numbers depend on; None for runs that are never shared:
-    those on uploaded pairs, and entries of a race."""
+def run_fingerprint(config: TrainingRun) -> str:
+    """Return a hash of everything that the run's numbers depend on; "" for runs that are never
+    shared: those on uploaded pairs, and entries of a race."""
     if not isinstance(config, TaskRun) or config.race is not None:
-        return None
+        return ""
     anonymous = replace(config, title="", owner="", created=0.0).to_dict()
-    return {**anonymous, "code": fingerprint()}
+    content = json.dumps({**anonymous, "code": fingerprint()}, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()[:24]
 
 
-def find_same_run(
-    config: TrainingRun, infos: Iterable[RunInfo], folders: Mapping[str, JobFolder]
-) -> JobFolder | None:
-    """Return a shared run with the same fingerprint whose learning rate was not changed, if any.
-
-    Args:
-        folders: folders of the runs in `infos`, by name.
-    """
-    fingerprint_wanted = run_fingerprint(config)
-    if fingerprint_wanted is None:
-        return None
-    for info in infos:
-        if info.status in SHAREABLE_STATUSES and not info.pending_command and info.shared:
-            folder = folders[info.name]
-            try:
-                candidate = folder.config()
-            except RunError:
-                continue
-            job = folder.job()
-            same = (
-                isinstance(candidate, TrainingRun)
-                and run_fingerprint(candidate) == fingerprint_wanted
-            )
-            if same and job.get("code") == fingerprint_wanted["code"] and not job.get("changed"):
-                return folder
-    return None
+def find_same_run(config: TrainingRun, infos: Iterable[RunInfo]) -> str:
+    """Return the name of a shared run with the same fingerprint; "" if there is none."""
+    wanted = run_fingerprint(config)
+    same = (
+        info.name
+        for info in infos
+        if info.status in SHAREABLE_STATUSES and not info.pending_command and info.shared
+        if wanted and info.fingerprint == wanted
+    )
+    return next(same, "")
 
 
 def check_sole_holder(info: RunInfo, visitor: str) -> None:

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, get_args
 
 from transformer.app_folders import data_path
-from transformer.jobs import claims
 from transformer.jobs.errors import JobError, as_job_error
-from transformer.jobs.folder import JobFolder, archive
-from transformer.jobs.info import RunInfo
+from transformer.jobs.folder import JobFolder, archive, check_files, check_owner
+from transformer.jobs.info import (
+    RunInfo,
+    check_sole_holder,
+    find_same_run,
+    read_run_info,
+    run_fingerprint,
+    with_queue_positions,
+)
 from transformer.jobs.limits import Limits
-from transformer.jobs.processes import RunExecutor
-from transformer.jobs.queue import Queue
+from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.shares import Requester
 from transformer.jobs.shipped import find_shipped, shipped_infos
-from transformer.jobs.worker_pool import WorkerPool
+from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.run_config import TrainingRun
+from transformer.training.run_folder import Command
 
 RUNS_VARIABLE = "HEADS_UP_RUNS"
 """Environment variable for the folder of runs; default: `runs/` in the app's folder, or in
@@ -45,25 +58,22 @@ class Jobs(AbstractContextManager["Jobs"]):
         limits: Limits,
         *,
         trainer: str = TRAINER,
-        executor: Callable[[Queue, Limits], RunExecutor] | None = None,
+        executor: Callable[[Queue], Executor] = WorkerPool,
         shipped: str | os.PathLike[str] | None = None,
     ) -> None:
         """Open the folder of runs, without starting a process.
 
         Args:
             trainer: "module:function" that a worker calls with the run's path.
-            executor: creates an executor other than processes of this machine.
+            executor: creates what trains the queued runs; default: processes of this machine.
             shipped: a folder of runs that are part of the app, if any.
 
         Raises JobError if the folder cannot be created or written.
         """
         self.limits = limits
         self._shipped = Path(shipped) if shipped else None
-        self._queue = Queue(Path(root).resolve())
-        self._executor = (
-            executor(self._queue, limits) if executor else WorkerPool(self._queue, limits, trainer)
-        )
-        claims.fail_orphaned_runs(self._queue, ())
+        self._queue = Queue(Path(root).resolve(), _run_kind(limits, trainer))
+        self._executor = executor(self._queue)
 
     def start(self) -> None:
         """Start the workers, so that they are warm when a user presses Train."""
@@ -101,10 +111,20 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError if a limit is exceeded, naming it, or a file is invalid.
         """
-        requester = Requester(owner, address)
-        [name] = self._queue.add(
-            [config], requester, files or {}, self.limits, first=first, reuse=reuse
-        )
+        files = files or {}
+        check_owner(owner)
+        config = self.limits.check_run(config, files)
+        check_files(config, files)
+        with as_job_error("the run could not be written"), self._queue.locked():
+            infos = self._infos()
+            name = find_same_run(config, infos) if reuse else ""
+            if name:
+                folder = self._queue.folder(name)
+                current_holders = dict.fromkeys([*folder.holders(), owner])
+                is_first = first or folder.job().get("first") is True
+                folder.change_job(holders=[*current_holders], first=is_first)
+            else:
+                [name] = self._add([config], [owner], owner, address, infos, files, first)
         self._start_workers()
         return name
 
@@ -119,19 +139,92 @@ class Jobs(AbstractContextManager["Jobs"]):
         """Queue several runs in this order, all or none, and return their names.
 
         Args:
-            owners: the owner of each run, if not `owner`.
+            owners: the owner of each run, if not `owner`; it counts towards this visitor's limit
+                afterwards.
 
         Raises JobError as `submit`.
         """
-        names = self._queue.add(configs, Requester(owner, address), {}, self.limits, owners=owners)
+        for visitor in (owner, *owners):
+            check_owner(visitor)
+        configs = [self.limits.check_run(config, {}) for config in configs]
+        for config in configs:
+            check_files(config, {})
+        owners = owners or [owner] * len(configs)
+        with as_job_error("the run could not be written"), self._queue.locked():
+            names = self._add(configs, owners, owner, address, self._infos(), {}, first=False)
         self._start_workers()
         return names
+
+    def _add(
+        self,
+        configs: Sequence[TrainingRun],
+        owners: Sequence[str],
+        requester: str,
+        address: str,
+        infos: Sequence[RunInfo],
+        files: Mapping[str, bytes],
+        first: bool,
+    ) -> list[str]:
+        """Write the folders of new runs, all or none, and return their names."""
+        stored = [Requester(info.owner, info.address) for info in infos]
+        waiting = [Requester(i.owner, i.address) for i in infos if i.status == "queued"]
+        self.limits.check_capacity(waiting, stored, Requester(requester, address), len(configs))
+        self.limits.check_disk(shutil.disk_usage(self._queue.root).free)
+        next_turn = 1 + max((info.turn for info in infos), default=0)
+        folders: list[JobFolder] = []
+        try:
+            for turn, (config, owner) in enumerate(zip(configs, owners, strict=True), next_turn):
+                config = replace(config, owner=owner, created=time.time())
+                content = json.dumps(config.to_dict(), allow_nan=False, indent=2) + "\n"
+                job = {"turn": turn, "address": address, "fingerprint": run_fingerprint(config)}
+                if first:
+                    job["first"] = True
+                if owner != requester:
+                    job["requester"] = requester
+                all_files = [*files.items(), ("config.json", content.encode())]
+                folders.append(self._queue.add(self._new_name(config.title), all_files, job))
+            for index, folder in enumerate(folders):
+                folders[index] = self._queue.publish(folder)
+        except BaseException:
+            for folder in folders:
+                shutil.rmtree(folder.path, ignore_errors=True)
+            raise
+        return [folder.name for folder in folders]
+
+    def _new_name(self, title: str) -> str:
+        base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"
+        while True:
+            name = f"{base}-{secrets.token_hex(3)}"
+            if not (self._queue.root / name).exists():
+                return name
+
+    def _infos(self) -> list[RunInfo]:
+        """Return all runs with their queue positions, newest first."""
+        infos = with_queue_positions(
+            info for folder in self._queue.folders() if (info := read_run_info(folder))
+        )
+        # Turn before time, since the clock may be set back; runs of the command line have no turn.
+        return sorted(infos, key=lambda info: (info.turn, info.created, info.name), reverse=True)
 
     def runs(self, owner: str | None = None) -> list[RunInfo]:
         """Return all runs, or those of one visitor, newest first. Raises JobError."""
         with as_job_error("the runs cannot be read"):
-            claims.fail_orphaned_runs(self._queue, self._executor.supervised_workers())
-            return [info for info in self._queue.infos() if owner is None or info.held_by(owner)]
+            self._requeue_orphans()
+            infos = [self._with_unwritten_state(info) for info in self._infos()]
+            return [info for info in infos if owner is None or info.held_by(owner)]
+
+    def _requeue_orphans(self) -> None:
+        with suppress(OSError):  # a full disk; the next call tries again
+            if self._queue.requeue_orphans(self._executor.supervised_workers()):
+                self._start_workers()
+
+    def _with_unwritten_state(self, info: RunInfo) -> RunInfo:
+        """Return the run with the state that its worker cannot write, because the disk is full."""
+        unwritten = self._executor.unwritten_states().get(info.name)
+        if unwritten is None or info.status != "running":
+            return info
+        status, reason = unwritten
+        return replace(info, status=status, reason=reason, seconds_left=None)
 
     def shipped(self) -> list[RunInfo]:
         """Return the runs that are part of the app, sorted by name."""
@@ -155,6 +248,19 @@ class Jobs(AbstractContextManager["Jobs"]):
                 return shipped_folder
             raise
 
+    @contextmanager
+    def _owned_run(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
+        """Yield a run of the visitor, with the queue's lock held. Raises JobError if it is not
+        theirs."""
+        if self.folder(name).shipped:
+            raise JobError(f"{name} is part of the app: it can be viewed but not changed")
+        with as_job_error("the run could not be changed"), self._queue.locked():
+            folder = self._queue.folder(name)
+            info = read_run_info(folder)
+            if info is None or not info.held_by(owner):
+                raise JobError(f"{name} is not your run; only its owner can control it")
+            yield folder, info
+
     def control(
         self,
         name: str,
@@ -167,36 +273,75 @@ class Jobs(AbstractContextManager["Jobs"]):
     ) -> None:
         """Send "run", "pause" or "stop" to the owner's run, change its learning rate, or save it.
 
-        A paused run is saved and frees its worker. A run with other holders cannot be changed
-        unless `for_all` is set. Raises JobError.
+        A paused run is saved and frees its worker; a run without a worker changes at once. A run
+        with other holders cannot be changed unless `for_all` is set. Raises JobError.
         """
-        self._refuse_shipped(name)
-        self._queue.control(name, owner, command, learning_rate_factor, save, for_all)
+        if command not in ("", *get_args(Command)):
+            raise JobError(f"the command must be run, pause or stop, not {command!r}")
+        with self._owned_run(name, owner) as (folder, info):
+            if not for_all and (command in ("pause", "stop") or learning_rate_factor is not None):
+                check_sole_holder(info, owner)
+            waits = info.status in ("queued", "paused")
+            if info.status != "running" and not waits:
+                raise JobError(f"{name} is {info.status}; it cannot be controlled any more")
+            changes: dict[str, Any] = {"command": command} if command else {}
+            if learning_rate_factor is not None:
+                changes["learning_rate_factor"] = learning_rate_factor
+                folder.change_job(fingerprint="")
+            if save:
+                changes["save"] = folder.control().save + 1
+            try:
+                folder.write_control(**changes)
+            except ValueError as error:
+                raise JobError(str(error)) from error
+            if waits and command == "stop":
+                folder.change_state("cancelled", f"stopped while it was {info.status}")
+            elif info.status == "queued" and command == "pause":
+                folder.change_state("paused", "paused before its turn")
+            elif info.status == "paused" and command == "run":
+                folder.change_state("queued", "waits for a worker to continue")
         if command == "run":
             self._start_workers()
 
     def prioritize(self, name: str, owner: str) -> None:
         """Give a queued run priority over all runs that do not have it; a page should offer this
         only to trusted users. Raises JobError."""
-        self._queue.prioritize(name, owner)
+        with self._owned_run(name, owner) as (folder, info):
+            if info.status != "queued":
+                raise JobError(
+                    f"{name} is {info.status}; only queued runs can be moved to the front"
+                )
+            folder.change_job(first=True)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
         """Set whether others may see the owner's run, its sentences and its model. A run on
         uploaded pairs is private by default. Raises JobError."""
-        self._queue.share(name, owner, shared)
+        with self._owned_run(name, owner) as (folder, _):
+            folder.change_job(shared=shared)
 
     def resume(self, name: str, owner: str) -> None:
         """Queue the owner's paused, failed or stopped run again, to continue from its last save. It
         keeps its turn, before all later runs. Raises JobError."""
-        self._refuse_shipped(name)
-        self._queue.resume(name, owner)
+        with self._owned_run(name, owner) as (folder, info):
+            if info.status == "finished":
+                raise JobError(f"{name} is finished, so it cannot be resumed")
+            folder.write_control(command="run")
+            if info.status not in ("queued", "running"):
+                folder.change_job(losses=0)
+                folder.change_state("queued", "waits for a worker to continue")
         self._start_workers()
 
     def delete(self, name: str, owner: str) -> None:
-        """Delete the owner's run; a running one is stopped first. If it has other holders, only
-        this owner is removed from them. Raises JobError."""
-        self._refuse_shipped(name)
-        self._queue.delete(name, owner)
+        """Delete the owner's run; a running one is hidden at once, stopped and then removed. If it
+        has other holders, only this owner is removed from them. Raises JobError."""
+        with self._owned_run(name, owner) as (folder, info):
+            if other_holders := [holder for holder in info.holders if holder != owner]:
+                folder.change_job(holders=other_holders)
+            elif folder.is_held:
+                folder.change_job(deleted=True)
+                folder.write_control(command="stop")
+            else:
+                self._queue.remove(folder)
 
     def archive(self, name: str) -> bytes:
         """Return checkpoint, config and metrics as a zip file. Raises JobError if there is none
@@ -207,10 +352,18 @@ class Jobs(AbstractContextManager["Jobs"]):
         """Return why queued runs cannot be trained, as a sentence; empty if they can."""
         return self._executor.startup_error()
 
-    def _refuse_shipped(self, name: str) -> None:
-        if self.folder(name).shipped:
-            raise JobError(f"{name} is part of the app: it can be viewed but not changed")
-
     def _start_workers(self) -> None:
         self._executor.start()
         self._executor.wake()
+
+
+def _run_kind(limits: Limits, trainer: str) -> Kind:
+    return Kind(
+        execute=trainer,
+        saves=True,
+        processes=limits.processes,
+        warm=limits.workers or 1,
+        threads=limits.threads,
+        nice=limits.nice,
+        memory=limits.memory,
+    )

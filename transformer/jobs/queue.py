@@ -1,45 +1,178 @@
-"""The queue of runs: all its state is in the run folders; it does not manage processes."""
+"""One queue for all long work: each job is a folder, which a worker claims and releases.
+
+A job's folder has its settings (config.json), its owners and position (job.json), its state
+(state.json) and a lock, which its worker holds. Everything the queue knows is in these files, so
+several apps may share a folder, and an app that was killed finds its jobs again.
+"""
 
 from __future__ import annotations
 
-import re
+import math
 import secrets
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, BinaryIO, Protocol, TypeVar
 
-from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError, as_job_error
-from transformer.jobs.folder import NAME, JobFolder, check_files, check_owner
-from transformer.jobs.info import (
-    RunInfo,
-    check_sole_holder,
-    find_same_run,
-    holders,
-    read_run_info,
-    with_queue_positions,
-)
-from transformer.jobs.limits import Limits
-from transformer.jobs.shares import Requester
-from transformer.run_config import TrainingRun
-from transformer.text.files import exclusive
-from transformer.training.run_folder import Command
+from transformer.jobs.folder import NAME, JobFolder, int_or_zero
+from transformer.jobs.shares import Requester, fair_order
+from transformer.text.files import exclusive, try_lock
+from transformer.training.errors import out_of_memory
+from transformer.training.run_folder import Status
 
-_NEW_PREFIX, _REMOVED_PREFIX = (
-    ".coming-",
-    ".going-",
-)  # hidden folders that are being created or removed
+_NEW_PREFIX, _REMOVED_PREFIX = ".coming-", ".going-"  # folders that are being created or removed
+MAX_LOSSES = 3  # after so many lost machines, or kills of app and worker together, a job fails
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of jobs: what its workers call, and what one job may use.
+
+    Attributes:
+        name: prefix of the folders' names; "" for training runs, which have names of their own.
+        execute: "module:function" that a worker calls with the path of a claimed job.
+        saves: whether an interrupted job continues from a save, as a training run does. Other jobs
+            start again, so they can be ended at any time.
+        processes, warm: maximum number of workers, and how many are started in advance.
+        threads: threads of a worker.
+        nice: niceness of the workers.
+        memory: maximum bytes of memory of a worker.
+        seconds, cpu_seconds: maximum wall-clock and CPU time of a job; 0: no limit.
+        hint: advice to the user if a job takes too long or too much memory.
+        idle_seconds: seconds without a job after which a worker ends to free its memory; 0: never.
+        abandoned_after: seconds after which a job is dropped that no page asks for; 0: never.
+        newest_first: last in, first out, and the oldest job is dropped if the queue is full;
+            otherwise each visitor's first job comes before any second one, and excess jobs are
+            refused.
+        capacity: maximum number of unfinished jobs; one network address may have half of them.
+        max_per_visitor: maximum number of unfinished jobs of one visitor.
+        max_results: number of results to keep; the least recently used are deleted first.
+        local_only: whether its jobs measure this machine, so that they must not run elsewhere.
+    """
+
+    name: str = ""
+    execute: str = "transformer.jobs.computation:compute"
+    saves: bool = False
+    processes: int = 1
+    warm: int = 0
+    threads: int = 1
+    nice: int = 0
+    memory: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    hint: str = ""
+    idle_seconds: float = 0.0
+    abandoned_after: float = 0.0
+    newest_first: bool = False
+    capacity: int = 44
+    max_per_visitor: int = 20
+    max_results: int = 80
+    local_only: bool = False
+
+
+class Queued(Protocol):
+    """What the order of the queue depends on."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def status(self) -> Status: ...
+    @property
+    def turn(self) -> int: ...
+    @property
+    def first(self) -> bool: ...
+    @property
+    def owner(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+
+
+Item = TypeVar("Item", bound=Queued)
+
+
+def queue_order(items: Iterable[Item]) -> list[Item]:
+    """Return the queued items, next one first: those with priority, then by `shares.fair_order`."""
+    items = list(items)
+    running = [item for item in items if item.status == "running"]
+    waiting = [item for item in items if item.status == "queued"]
+    by_arrival = sorted(waiting, key=lambda item: (item.turn, item.name))
+    order = fair_order(by_arrival, running, lambda item: Requester(item.owner, item.address))
+    return sorted(order, key=lambda item: not item.first)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A queued or running job; `asked_at` is when a page last asked for it, in seconds."""
+
+    folder: JobFolder
+    status: Status
+    turn: int
+    first: bool
+    owner: str
+    address: str
+    worker: str
+    asked_at: float
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+@dataclass(frozen=True)
+class WorkerCapacity:
+    """Capacity of one machine's workers for concurrent runs.
+
+    Attributes:
+        cores: cores of all workers together.
+        threads: threads of a run with large steps; a run with small steps takes one
+            (`config.benefits_from_threads`).
+    """
+
+    cores: float = math.inf
+    threads: int = 1
+
+    def can_start(self, next_job: JobFolder, running: Iterable[JobFolder]) -> bool:
+        """Whether the next queued job can start while the others run. If not, no smaller job behind
+        it may start either, or a large one would never get its turn."""
+        busy_threads = sum(self._threads_needed(folder) for folder in running)
+        return not busy_threads or busy_threads + self._threads_needed(next_job) <= self.cores
+
+    def _threads_needed(self, folder: JobFolder) -> int:
+        return self.threads if folder.benefits_from_threads else 1
+
+
+UNLIMITED = WorkerCapacity()
+"""For executors that allocate slots themselves."""
+
+
+def new_worker_id(pool: str) -> str:
+    """Return a new worker id; the pool is the set of workers of one app on one machine."""
+    return f"{pool}.{secrets.token_hex(4)}"
+
+
+def same_pool(worker: str, other_worker: str) -> bool:
+    """Whether two worker ids belong to the same pool."""
+    return worker.partition(".")[0] == other_worker.partition(".")[0]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A job held by one worker, which has its lock until `Queue.release`."""
+
+    folder: JobFolder
+    lock: BinaryIO
 
 
 class Queue:
-    """The runs of one folder; safe for concurrent threads and processes."""
+    """The jobs of one kind in one folder; safe for concurrent threads and processes."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, kind: Kind) -> None:
+        """Create the folder if needed. Raises JobError if it cannot be created or written."""
+        self.root, self.kind = root, kind
         with as_job_error("the folder of runs cannot be used"):
             root.mkdir(parents=True, exist_ok=True)
             with self.locked():
@@ -48,212 +181,251 @@ class Queue:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the queue's lock: within the block only a trainer may change its own run's state."""
+        """Hold the queue's lock: within the block only a worker may change its own job's state."""
         with exclusive(self.root / ".lock"):
             yield
 
     def folders(self) -> Iterator[JobFolder]:
-        for path in self.root.iterdir():
+        for path in self.root.glob(f"{self.kind.name}*"):
             folder = JobFolder(path)
             if NAME.fullmatch(path.name) and folder.exists:
                 yield folder
 
-    def infos(self) -> list[RunInfo]:
-        """Return all runs with their queue positions, newest first."""
-        infos = with_queue_positions(
-            info for folder in self.folders() if (info := read_run_info(folder))
-        )
-        # Turn before time, since the clock may be set back; runs of the command line have no turn.
-        return sorted(infos, key=lambda info: (info.turn, info.created, info.name), reverse=True)
-
     def folder(self, name: str) -> JobFolder:
-        """Return the folder of a run. Raises JobError if there is no run of this name, or a
-        link."""
+        """Return the folder of a job. Raises JobError if there is none of this name, or a link."""
         if NAME.fullmatch(name):
             folder = JobFolder(self.root / name)
             if folder.exists and not folder.path.is_symlink() and not folder.job().get("deleted"):
                 return folder
         raise JobError(f"there is no run {name[:60]!r}; it may have been deleted")
 
-    def add(
-        self,
-        configs: Sequence[TrainingRun],
-        requester: Requester,
-        files: Mapping[str, bytes],
-        limits: Limits,
-        *,
-        first: bool = False,
-        reuse: bool = False,
-        owners: Sequence[str] = (),
-    ) -> list[str]:
-        """Queue runs, all or none, and return their names; `files` are written to each folder.
+    def entries(self) -> list[Entry]:
+        """Return the queued and running jobs that nobody has deleted."""
+        return [entry for folder in self.folders() if (entry := _read_entry(folder))]
 
-        With `first`, the runs have priority. With `owners`, each run belongs to the visitor at its
-        index, and counts towards that visitor's limit afterwards. With `reuse`, an existing run
-        with the same fingerprint is used instead: the visitor becomes one of its holders.
+    def order(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Return the queued ones, next one first."""
+        if not self.kind.newest_first:
+            return queue_order(entries)
+        waiting = [entry for entry in entries if entry.status == "queued"]
+        return sorted(waiting, key=lambda entry: entry.asked_at, reverse=True)
 
-        The folders are written under hidden names and then renamed, so that each appears complete.
-        Raises JobError if a limit is exceeded, a file is invalid or a folder cannot be written.
-        """
-        run_owners = owners or [requester.visitor] * len(configs)
-        for owner in (requester.visitor, *run_owners):
-            check_owner(owner)
-        configs = [limits.check_run(config, files) for config in configs]
-        for config in configs:
-            check_files(config, files)
-        new_folders: list[JobFolder] = []
-        with as_job_error("the run could not be written"), self.locked():
-            infos = self.infos()
-            if reuse and (same := self._find_same_runs(configs, infos)):
-                for folder in same:
-                    self._add_holder(folder, requester.visitor, first)
-                return [folder.name for folder in same]
-            stored = [Requester(info.owner, info.address) for info in infos]
-            waiting = [Requester(i.owner, i.address) for i in infos if i.status == "queued"]
-            limits.check_capacity(waiting, stored, requester, len(configs))
-            limits.check_disk(shutil.disk_usage(self.root).free)
-            next_turn = 1 + max((info.turn for info in infos), default=0)
-            try:
-                for index, (config, owner) in enumerate(zip(configs, run_owners, strict=True)):
-                    name = self._new_name(config.title)
-                    new_folders.append(JobFolder(self.root / f"{_NEW_PREFIX}{name}"))
-                    owner_at_address = Requester(owner, requester.address)
-                    self._write(new_folders[-1], config, files, owner_at_address, next_turn + index)
-                    if first:
-                        new_folders[-1].change_job(first=True)
-                    if owner != requester.visitor:
-                        new_folders[-1].change_job(requester=requester.visitor)
-                for index, folder in enumerate(new_folders):
-                    final_path = self.root / folder.name.removeprefix(_NEW_PREFIX)
-                    folder.path.rename(final_path)
-                    new_folders[index] = JobFolder(final_path)
-            except BaseException:
-                for folder in new_folders:
-                    shutil.rmtree(folder.path, ignore_errors=True)
-                raise
-        return [folder.name for folder in new_folders]
-
-    def _write(
-        self,
-        folder: JobFolder,
-        config: TrainingRun,
-        files: Mapping[str, bytes],
-        owner: Requester,
-        turn: int,
-    ) -> None:
-        folder.path.mkdir()
-        for file, content in files.items():
-            (folder.path / file).write_bytes(content)
-        folder.write_config(replace(config, owner=owner.visitor, created=time.time()))
-        folder.change_job(turn=turn, address=owner.address, code=fingerprint())
-        folder.lock_path.touch()
-        folder.write_state("queued", "waits for a worker", step=0)
-
-    def _find_same_runs(
-        self, configs: Sequence[TrainingRun], infos: Sequence[RunInfo]
-    ) -> list[JobFolder] | None:
-        """Return an existing run with the same fingerprint for each config; None if one has
-        none."""
-        folders = {info.name: JobFolder(self.root / info.name) for info in infos}
-        same_folders = [
-            folder for config in configs if (folder := find_same_run(config, infos, folders))
-        ]
-        return same_folders if len(same_folders) == len(configs) else None
-
-    def _add_holder(self, folder: JobFolder, visitor: str, first: bool) -> None:
-        job = folder.job()
-        current_holders = dict.fromkeys([*holders(folder.config(), job), visitor])
-        folder.change_job(holders=[*current_holders], first=first or job.get("first") is True)
-
-    def _new_name(self, title: str) -> str:
-        base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"
-        while True:
-            name = f"{base}-{secrets.token_hex(3)}"
-            if not (self.root / name).exists():
-                return name
-
-    @contextmanager
-    def _owned_run(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
-        """Yield a run of the visitor, with the lock held. Raises JobError if it is not theirs."""
-        with as_job_error("the run could not be changed"), self.locked():
-            folder = self.folder(name)
-            info = read_run_info(folder)
-            if info is None or not info.held_by(owner):
-                raise JobError(f"{name} is not your run; only its owner can control it")
-            yield folder, info
-
-    def control(
-        self,
-        name: str,
-        owner: str,
-        command: str,
-        learning_rate_factor: float | None,
-        save: bool,
-        for_all: bool,
-    ) -> None:
-        """Write a control command; a run without a worker changes at once. Raises JobError."""
-        if command not in ("", *get_args(Command)):
-            raise JobError(f"the command must be run, pause or stop, not {command!r}")
-        with self._owned_run(name, owner) as (folder, info):
-            if not for_all and (command in ("pause", "stop") or learning_rate_factor is not None):
-                check_sole_holder(info, owner)
-            waits = info.status in ("queued", "paused")
-            if info.status != "running" and not waits:
-                raise JobError(f"{name} is {info.status}; it cannot be controlled any more")
-            changes: dict[str, Any] = {"command": command} if command else {}
-            if learning_rate_factor is not None:
-                changes["learning_rate_factor"] = learning_rate_factor
-                folder.change_job(changed=True)
-            if save:
-                changes["save"] = folder.control().save + 1
-            try:
-                folder.write_control(**changes)
-            except ValueError as error:
-                raise JobError(str(error)) from error
-            if waits and command == "stop":
-                folder.change_state("cancelled", f"stopped while it was {info.status}")
-            elif info.status == "queued" and command == "pause":
-                folder.change_state("paused", "paused before its turn")
-            elif info.status == "paused" and command == "run":
-                folder.change_state("queued", "waits for a worker to continue")
-
-    def prioritize(self, name: str, owner: str) -> None:
-        """Give a queued run priority over all runs that do not have it. Raises JobError."""
-        with self._owned_run(name, owner) as (folder, info):
-            if info.status != "queued":
-                raise JobError(
-                    f"{name} is {info.status}; only queued runs can be moved to the front"
-                )
-            folder.change_job(first=True)
-
-    def share(self, name: str, owner: str, shared: bool) -> None:
-        """Set whether others may see the owner's run. Raises JobError."""
-        with self._owned_run(name, owner) as (folder, _):
-            folder.change_job(shared=shared)
-
-    def resume(self, name: str, owner: str) -> None:
-        """Queue the run again with its old turn. Raises JobError."""
-        with self._owned_run(name, owner) as (folder, info):
-            if info.status == "finished":
-                raise JobError(f"{name} is finished, so it cannot be resumed")
-            folder.write_control(command="run")
-            if info.status not in ("queued", "running"):
-                folder.change_state("queued", "waits for a worker to continue")
-
-    def delete(self, name: str, owner: str) -> None:
-        """Hide the run at once and remove it from the disk when no worker holds it; if it has other
-        holders, only remove this owner from them. Raises JobError."""
-        with self._owned_run(name, owner) as (folder, info):
-            if other_holders := [holder for holder in info.holders if holder != owner]:
-                folder.change_job(holders=other_holders)
-            elif folder.is_held:
-                folder.change_job(deleted=True)
-                folder.write_control(command="stop")
+    def drop_abandoned(self) -> list[Entry]:
+        """Remove queued jobs that no page has asked for; return the other entries. The caller holds
+        the lock."""
+        entries = []
+        for entry in self.entries():
+            if entry.status == "queued" and self.is_abandoned(entry.folder):
+                self.remove(entry.folder)
             else:
-                self.remove(folder)
+                entries.append(entry)
+        return entries
+
+    def is_abandoned(self, folder: JobFolder) -> bool:
+        """Whether no page has asked for a job for `abandoned_after` seconds."""
+        limit = self.kind.abandoned_after
+        return bool(limit) and time.time() - folder.asked_at > limit
+
+    def add(self, name: str, files: Sequence[tuple[str, bytes]], job: dict[str, Any]) -> JobFolder:
+        """Write a new folder under a hidden name and return it; `publish` makes it a job. Raises
+        OSError."""
+        folder = JobFolder(self.root / f"{_NEW_PREFIX}{name}")
+        try:
+            folder.path.mkdir()
+            for file, content in files:
+                (folder.path / file).write_bytes(content)
+            folder.change_job(**job)
+            folder.lock_path.touch()
+            folder.write_state("queued", "waits for a worker", step=0)
+        except BaseException:
+            shutil.rmtree(folder.path, ignore_errors=True)
+            raise
+        return folder
+
+    def publish(self, folder: JobFolder) -> JobFolder:
+        """Rename a folder of `add` to its name, so that it appears complete. Raises OSError."""
+        path = self.root / folder.name.removeprefix(_NEW_PREFIX)
+        folder.path.rename(path)
+        return JobFolder(path)
 
     def remove(self, folder: JobFolder) -> None:
         """Remove a folder that no worker holds; it vanishes atomically."""
         removed = self.root / f"{_REMOVED_PREFIX}{secrets.token_hex(6)}"
-        folder.path.rename(removed)
+        with suppress(FileNotFoundError):
+            folder.path.rename(removed)
         shutil.rmtree(removed, ignore_errors=True)
+
+    def claim_next(self, worker: str, capacity: WorkerCapacity = UNLIMITED) -> Claim | None:
+        """Claim the next queued job and set its status to "running"; None if none is queued or the
+        capacity does not allow it. Raises OSError if its state cannot be written; it then stays
+        queued."""
+        with self.locked():
+            entries = self.drop_abandoned()
+            same_pool_jobs = [
+                entry.folder
+                for entry in entries
+                if entry.status == "running" and same_pool(worker, entry.worker)
+            ]
+            for entry in self.order(entries):
+                folder = entry.folder
+                if not capacity.can_start(folder, same_pool_jobs):
+                    return None
+                lock = try_lock(folder.lock_path)
+                if lock is None:  # another process is about to release it
+                    continue
+                try:
+                    folder.change_job(worker=worker)
+                    folder.change_state("running")
+                except BaseException:
+                    lock.close()
+                    raise
+                return Claim(folder, lock)
+        return None
+
+    def release(self, claim: Claim, error: BaseException | None, interrupted: bool = False) -> None:
+        """Release a job after its function has ended, and write its final state.
+
+        A job that the worker `interrupted`, to pause it or because the app ends, is not cancelled:
+        it is paused if its owner requested that, else queued again. Raises OSError if the state
+        cannot be written; the worker then still holds the job.
+        """
+        folder = claim.folder
+        with self.locked():
+            if folder.job().get("deleted"):
+                claim.lock.close()  # first, for a system that cannot remove open files
+                self.remove(folder)
+            elif final_state := self.final_state(folder, error, interrupted):
+                folder.change_state(*final_state)
+            claim.lock.close()
+
+    def final_state(
+        self, folder: JobFolder, error: BaseException | None, interrupted: bool
+    ) -> tuple[Status, str] | None:
+        """Return the status and reason to write; None if the function has written them."""
+        status = folder.status() or "running"
+        if not self.kind.saves:
+            if interrupted and status == "running":
+                return "queued", ""
+            return ("failed", _reason(error)) if status == "running" else None
+        step = folder.last_step()
+        if interrupted and status in ("running", "cancelled"):
+            command = folder.control().command
+            if command == "pause":
+                resumes = folder.saved_step() >= step
+                restart = "" if resumes else f"; Resume {folder.restart_point()}"
+                return "paused", f"paused after step {step}{restart}"
+            if command == "stop":
+                return "cancelled", f"stopped after step {step}"
+            return "queued", _interrupted(folder)
+        if error is not None and (status == "running" or out_of_memory(error)):
+            return "failed", _failure_reason(folder, error)
+        if status == "running":
+            return "failed", f"the trainer exited without a status {_step_and_restart(folder)}"
+        return None
+
+    def record_exit(self, worker: str, exit_code: int) -> None:
+        """Mark the job of a worker that has exited as failed. Raises OSError."""
+        if self.kind.saves:
+            killed = exit_code < 0
+            how = f"was killed (signal {-exit_code})" if killed else f"ended (code {exit_code})"
+            cause = f"its worker {how}"
+        else:
+            cause = f"its process ended ({exit_code}) before it was done; try again"
+        with self.locked():
+            for folder in list(self.folders()):
+                if folder.job().get("worker") == worker and not folder.is_held:
+                    if folder.job().get("deleted"):
+                        self.remove(folder)
+                    elif folder.status() == "running":
+                        restart = f" {_step_and_restart(folder)}" if self.kind.saves else ""
+                        folder.change_state("failed", cause + restart)
+
+    def requeue_orphans(
+        self, supervised: Collection[str], folders: Iterable[JobFolder] | None = None
+    ) -> bool:
+        """Queue jobs again whose worker ended unsupervised, for example because app and worker were
+        killed together; return whether there were any.
+
+        A job that this has happened to `MAX_LOSSES` times fails: it may be the cause. The exit of
+        the `supervised` workers is handled by their supervisor. Raises OSError if a state cannot be
+        written; the next call tries again.
+
+        Args:
+            folders: the jobs to check; default: all.
+        """
+        candidates = self.folders() if folders is None else folders
+        orphans = [folder for folder in candidates if _is_orphan(folder, supervised)]
+        if orphans:
+            with self.locked():
+                for folder in orphans:
+                    if _is_orphan(folder, supervised):
+                        self.count_loss(folder, "its worker ended with the app")
+        return bool(orphans)
+
+    def count_loss(self, folder: JobFolder, cause: str) -> None:
+        """Queue a job again whose worker was lost, or remove it if its owner has deleted it; after
+        `MAX_LOSSES` it fails. Raises OSError."""
+        losses = int_or_zero(folder.job().get("losses")) + 1
+        if folder.job().get("deleted"):
+            return self.remove(folder)
+        folder.change_job(losses=losses)
+        if losses < MAX_LOSSES:
+            folder.change_state("queued", _interrupted(folder))
+        else:
+            restart = f" {_step_and_restart(folder)}" if self.kind.saves else "; try again"
+            folder.change_state("failed", f"{cause} {losses} times{restart}")
+
+
+def _read_entry(folder: JobFolder) -> Entry | None:
+    status = folder.status()
+    if status != "queued" and status != "running":
+        return None
+    job = folder.job()
+    if job.get("deleted"):
+        return None
+    return Entry(
+        folder,
+        status,
+        turn=int_or_zero(job.get("turn")),
+        first=job.get("first") is True,
+        owner=next(iter(folder.holders(job)), ""),
+        address=str(job.get("address") or ""),
+        worker=str(job.get("worker") or ""),
+        asked_at=folder.asked_at,
+    )
+
+
+def _is_orphan(folder: JobFolder, supervised: Collection[str]) -> bool:
+    job = folder.job()
+    if job.get("worker", "") in {"", *supervised}:
+        return False
+    unfinished = bool(job.get("deleted")) or folder.status() == "running"
+    return unfinished and not folder.is_held
+
+
+def _reason(error: BaseException | None) -> str:
+    return "it ended without a result" if error is None else str(error) or type(error).__name__
+
+
+def _interrupted(folder: JobFolder) -> str:
+    step = max(folder.last_step(), folder.saved_step())
+    return f"interrupted at step {step}; {folder.restart_point()} when a worker is free"
+
+
+def _failure_reason(folder: JobFolder, error: BaseException) -> str:
+    if out_of_memory(error):
+        return (
+            f"out of memory at step {folder.last_step()}: start a run with a "
+            f"smaller model or fewer positions per step"
+        )
+    if isinstance(error, OSError):
+        return (
+            f"a file could not be written ({error.strerror or error}) "
+            f"{_step_and_restart(folder)}, once there is room"
+        )
+    return _reason(error)
+
+
+def _step_and_restart(folder: JobFolder) -> str:
+    step = max(folder.last_step(), folder.saved_step())
+    return f"at step {step}; Resume {folder.restart_point()}"

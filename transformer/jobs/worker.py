@@ -1,47 +1,60 @@
-"""`python -m transformer.jobs.worker`: a warm process that trains one run after the other."""
+"""`python -m transformer.jobs.worker`: a warm process that executes one job after the other."""
 
 from __future__ import annotations
 
 import _thread
 import importlib
+import json
 import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import fields
 from pathlib import Path
 from types import FrameType
+from typing import TextIO
 
-from transformer.jobs import claims
-from transformer.jobs.claims import WorkerCapacity
-from transformer.jobs.processes import limit_memory
-from transformer.jobs.queue import Queue
+from transformer.jobs.errors import JobError
+from transformer.jobs.queue import UNLIMITED, Claim, Kind, Queue, WorkerCapacity
+from transformer.training.errors import out_of_memory
 
-QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for runs that another app has queued
-CONTROL_POLL_SECONDS = 0.1  # seconds between two checks for a pause command
+QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for jobs that another app has queued
+CONTROL_POLL_SECONDS = 0.1  # seconds between two checks of what may end a job
 SAVE_SECONDS = 20.0  # seconds to save the run when the app has ended
-Train = Callable[[Path], object]
+END_SECONDS = 3.0  # seconds for a job without saves to end before its process does
+Execute = Callable[[Path], object]
 
 
 class Worker:
-    """Trains queued runs until the app closes standard input.
+    """Executes queued jobs until the app closes standard input.
 
-    Two events interrupt a run like Ctrl-C, so that the trainer finishes its step and saves: the end
-    of the app, and a pause command of the owner, because a paused run must free its worker.
+    What ends a job early interrupts it like Ctrl-C, so that a trainer finishes its step and saves:
+    the end of the app, a pause command of the owner (a paused run must free its worker), and for a
+    job without saves a stop command, a time limit, or that no page asks for it any more.
     """
 
-    def __init__(self, queue: Queue, token: str, capacity: WorkerCapacity) -> None:
-        self.queue, self.token, self.capacity = queue, token, capacity
+    def __init__(
+        self, queue: Queue, worker_id: str, capacity: WorkerCapacity, reports: TextIO
+    ) -> None:
+        """Store the arguments; a line of JSON is written to `reports` for `WorkerPool`."""
+        self.queue, self.worker_id, self.capacity = queue, worker_id, capacity
+        self.kind = queue.kind
+        self._reports = reports
         self._wake = threading.Event()
         self._ending = threading.Event()
-        self._training = False
+        self._working = False
         self._interrupted = False
+        self._timed_out = ""
+        self._releasing = threading.Lock()
         self._warm = False
+        self._failing = False
 
     def listen(self) -> None:
-        """Read standard input: a byte means that a run was queued, end of file that the app has
+        """Read standard input: a byte means that a job was queued, end of file that the app has
         ended."""
         while os.read(0, 4096):
             self._wake.set()
@@ -55,82 +68,150 @@ class Worker:
         self._interrupt()
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """Handle SIGTERM while the trainer does not: the run is still being prepared."""
-        if self._training and self._interrupted:
+        """Handle SIGTERM while the job does not, as the trainer does."""
+        if self._working and self._interrupted:
             raise SystemExit(0)
         if not self._interrupted:  # not sent by this process
             self._ending.set()
             self._wake.set()
 
-    def work(self, train: Train) -> None:
-        """Claim and train runs until the app ends."""
+    def work(self, execute: Execute) -> None:
+        """Claim and execute jobs until the app ends, none came for `idle_seconds`, or memory was
+        short, after which further allocations may fail."""
         self._warm = True
+        self._report(ready="")
+        idle_since = time.monotonic()
         while not self._ending.is_set():
             self._wake.clear()
-            claim = None
-            try:
-                claim = claims.claim_next_run(self.queue, self.token, self.capacity)
-            except OSError:
-                traceback.print_exc()  # the run stays queued until its state can be written
-            if claim is None:
-                self._wake.wait(QUEUE_POLL_SECONDS)
-            else:
-                self._run_claim(claim, train)
+            if claim := self._claim():
+                error = self._run_claim(claim, execute)
+                if error is not None and out_of_memory(error) and not self.kind.saves:
+                    return
+                idle_since = time.monotonic()
+                continue
+            pause = QUEUE_POLL_SECONDS
+            if self.kind.idle_seconds:
+                pause = idle_since + self.kind.idle_seconds - time.monotonic()
+                if pause <= 0:
+                    return
+            self._wake.wait(min(pause, QUEUE_POLL_SECONDS))
 
-    def _run_claim(self, claim: claims.ClaimedRun, train: Train) -> None:
-        """Train the run, then release it, whatever happens."""
-        self._interrupted, finished = False, threading.Event()
-        polling = threading.Thread(target=self._poll_control, args=(claim, finished), daemon=True)
-        polling.start()
+    def _claim(self) -> Claim | None:
+        """Claim the next job; report why that failed, and that it no longer does."""
+        try:
+            claim = self.queue.claim_next(self.worker_id, self.capacity)
+        except OSError as error:  # the job stays queued until its state can be written
+            self._failing = True
+            self._report(error=f"a queued job cannot be started: {error.strerror or error}")
+            return None
+        if self._failing:
+            self._failing = False
+            self._report(error="")
+        return claim
+
+    def _run_claim(self, claim: Claim, execute: Execute) -> BaseException | None:
+        """Execute the job, then release it, whatever happens; return the error, if any."""
+        self._interrupted, self._timed_out, finished = False, "", threading.Event()
+        watching = threading.Thread(target=self._watch, args=(claim, finished), daemon=True)
+        watching.start()
         error: BaseException | None = None
         try:
             with redirect_output(claim.folder.log_path):
-                error = self._train(claim.folder.path, train)
+                error = self._execute(claim.folder.path, execute)
         finally:
             finished.set()
-            polling.join()
             self._release(claim, error)
+            watching.join()
+        return error
 
-    def _release(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
-        """Write the final state; on a full disk retry, since only this worker knows the outcome."""
+    def _release(self, claim: Claim, error: BaseException | None) -> None:
+        """Write the final state; on a full disk report it and retry, since only this worker knows
+        it."""
+        if self._timed_out:
+            error, self._interrupted = JobError(self._timed_out), False
+        elif error is not None and out_of_memory(error) and not self.kind.saves:
+            error = JobError(f"it needs more memory than {self._memory}; {self.kind.hint}")
         reported = False
-        with claim.lock:
+        with self._releasing:
             while not claim.lock.closed:
                 try:
-                    return claims.release_run(self.queue, claim, error, self._interrupted)
+                    self.queue.release(claim, error, self._interrupted)
+                    if reported:
+                        self._report(name=claim.folder.name)
                 except OSError:
-                    if not reported:
-                        traceback.print_exc()
+                    state = self.queue.final_state(claim.folder, error, self._interrupted)
+                    if state and not reported:
+                        self._report(name=claim.folder.name, status=state[0], reason=state[1])
                     reported = True
-                if self._ending.wait(QUEUE_POLL_SECONDS):
-                    return None  # the next check of the runs finds it without a worker
+                    if self._ending.wait(QUEUE_POLL_SECONDS):
+                        claim.lock.close()  # the next check of the runs finds it without a worker
 
-    def _train(self, path: Path, train: Train) -> BaseException | None:
-        """Train the run; return the error, if any."""
+    @property
+    def _memory(self) -> str:
+        limited = self.kind.memory and is_memory_limited()
+        return f"the limit of {self.kind.memory / 1e9:.1f} GB" if limited else "is available"
+
+    def _execute(self, path: Path, execute: Execute) -> BaseException | None:
+        """Execute the job; return the error, if any."""
         try:
-            self._training = True
+            self._working = True
             if self._ending.is_set():
                 self._interrupted = True
             else:
-                train(path)
+                execute(path)
         except SystemExit as caught:
             return caught
         except Exception as caught:
-            traceback.print_exc()
+            with suppress(OSError):  # the log is on the same disk, which may be full
+                traceback.print_exc()
             return caught
         finally:
-            self._training = False
+            self._working = False
         return None
 
-    def _poll_control(self, claim: claims.ClaimedRun, finished: threading.Event) -> None:
+    def _watch(self, claim: Claim, finished: threading.Event) -> None:
+        """Interrupt the job if there is a reason to; end the process if that has no effect."""
+        began, cpu_began = time.monotonic(), time.process_time()
         while not finished.wait(CONTROL_POLL_SECONDS):
-            if claim.folder.control().command == "pause":
-                return self._interrupt()
+            command = claim.folder.control().command
+            if self.kind.saves:
+                if command == "pause":
+                    return self._interrupt()
+                continue
+            allowed = self._exceeded(time.monotonic() - began, time.process_time() - cpu_began)
+            if allowed:
+                self._timed_out = (
+                    f"it took more than the {allowed} that this app allows; {self.kind.hint}"
+                )
+            # A short job goes on, since a page may ask for it again.
+            abandoned = not self.kind.cpu_seconds and self.queue.is_abandoned(claim.folder)
+            if abandoned:
+                with suppress(OSError), self.queue.locked():
+                    claim.folder.change_job(deleted=True)
+            if command == "stop" or allowed or abandoned:
+                self._interrupt()
+            if self._interrupted and not finished.wait(END_SECONDS):
+                self._release(claim, None)
+                os._exit(0)
+
+    def _exceeded(self, seconds: float, cpu_seconds: float) -> str:
+        """Return the limit that a job has exceeded, as a duration with its unit; "" if none."""
+        limits = (self.kind.seconds, seconds), (self.kind.cpu_seconds, cpu_seconds)
+        for limit, used in limits:
+            if 0 < limit < used:
+                in_minutes = limit < 1 or limit >= 60
+                amount, unit = (limit / 60, "minute") if in_minutes else (limit, "second")
+                return f"{amount:g} {unit}{'' if amount == 1 else 's'}"
+        return ""
 
     def _interrupt(self) -> None:
-        if self._training:
+        if self._working:
             self._interrupted = True
             _thread.interrupt_main(signal.SIGTERM)
+
+    def _report(self, **report: str) -> None:
+        with suppress(OSError):  # the app has ended
+            print(json.dumps(report), file=self._reports, flush=True)
 
 
 @contextmanager
@@ -151,26 +232,58 @@ def redirect_output(path: Path) -> Iterator[None]:
             os.close(before)
 
 
+GPU_DEVICES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""Device files of GPU drivers on Linux: NVIDIA, AMD, and Windows below WSL."""
+
+
+def limit_memory(max_bytes: int) -> bool:
+    """Limit this process to `max_bytes` of private memory; beyond it, a MemoryError or torch's
+    equivalent is raised. Returns whether the system enforces it.
+
+    Linux counts private writable memory (RLIMIT_DATA since 4.7), without libraries and mapped
+    files. A GPU driver reserves far more than it uses, so there is no limit on such machines.
+    """
+    if not sys.platform.startswith("linux") or any(Path(card).exists() for card in GPU_DEVICES):
+        return False
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard != resource.RLIM_INFINITY:
+        max_bytes = min(max_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, hard))
+    return True
+
+
+def is_memory_limited() -> bool:
+    """Whether `limit_memory` was successful in this process."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
+
+
 def main(argv: list[str]) -> int:
-    """Arguments: folder of runs, "module:function", worker id, threads of torch, cores of all
-    workers, niceness, bytes of memory."""
-    root, trainer, token, threads, cores, nice, max_bytes = argv
+    """Argument: a JSON object with the folder of jobs, the worker's id, the cores of all workers,
+    and the fields of `Kind`."""
+    settings = json.loads(argv[0])
+    kind = Kind(**{field.name: settings[field.name] for field in fields(Kind)})
     if hasattr(os, "nice"):
-        os.nice(int(nice))
-    worker = Worker(Queue(Path(root)), token, WorkerCapacity(int(cores), int(threads)))
+        os.nice(kind.nice)
+    capacity = WorkerCapacity(settings["cores"], kind.threads) if kind.saves else UNLIMITED
+    reports = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what a job prints is no report
+    worker = Worker(Queue(Path(settings["root"]), kind), settings["worker"], capacity, reports)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()
-    module, function = trainer.split(":")
-    trainer_module = importlib.import_module(module)
-    train: Train = getattr(trainer_module, function)
-    if warm_up := getattr(trainer_module, "warm_up", None):
-        warm_up(int(threads))
-    limit_memory(int(max_bytes))
-    with suppress(BrokenPipeError):
-        os.write(1, b"ready\n")
-    os.dup2(2, 1)  # the app reads no output after this point
-    worker.work(train)
+    module, function = kind.execute.split(":")
+    executing_module = importlib.import_module(module)
+    execute: Execute = getattr(executing_module, function)
+    if warm_up := getattr(executing_module, "warm_up", None):
+        warm_up(kind.threads)
+    limit_memory(kind.memory)
+    worker.work(execute)
     return 0
 
 

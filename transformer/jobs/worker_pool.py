@@ -1,41 +1,123 @@
-"""A pool of warm worker processes on this machine, with supervisor threads."""
+"""A pool of worker processes on this machine, which claim and execute the jobs of a queue."""
 
 from __future__ import annotations
 
+import json
+import os
 import secrets
 import subprocess
+import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, Protocol
 
-from transformer.jobs import claims
-from transformer.jobs.claims import new_worker_id
-from transformer.jobs.limits import Limits, cores
-from transformer.jobs.processes import Process
-from transformer.jobs.queue import Queue
+from transformer.app_folders import IMPORT_ROOT
+from transformer.jobs.limits import cores
+from transformer.jobs.queue import Queue, new_worker_id
+from transformer.training.run_folder import Status
 
 SAVE_SECONDS = 25.0  # seconds to wait for a worker to save; it allows itself 20
 MAX_RESTART_PAUSE = 30.0  # maximum seconds between two attempts to start a worker
+UnwrittenStates = Mapping[str, tuple[Status, str]]
+
+
+class Executor(Protocol):
+    """Executes the jobs of a queue: local processes or a cluster."""
+
+    def start(self) -> None:
+        """Begin to claim jobs; calling it again has no effect."""
+
+    def wake(self) -> None:
+        """Check the queue now, after a job was added."""
+
+    def warm_workers(self) -> int:
+        """Return the number of workers that are ready."""
+
+    def supervised_workers(self) -> Collection[str]:
+        """Return the ids of the workers whose exit this executor handles."""
+
+    def startup_error(self) -> str:
+        """Return why no job can be started, or ""."""
+
+    def unwritten_states(self) -> UnwrittenStates:
+        """Return the final status and reason of jobs for which they cannot be written, by name."""
+
+    def close(self) -> None:
+        """End all workers; jobs that they execute are queued again."""
+
+
+class Process:
+    """A child process `python -m module arguments…` that exchanges lines with this process.
+
+    When this process ends in any way, the child's standard input is closed, so that it ends too.
+    """
+
+    def __init__(self, module: str, arguments: Sequence[str], threads: int) -> None:
+        """Start the process. Raises OSError."""
+        path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
+            **_group_options(),
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._input, self._output = self._process.stdin, self._process.stdout
+        self.kill = self._process.kill
+        self.poll = self._process.poll
+        """Its exit code once it has ended, else None."""
+        self.close_input = self._input.close
+        """Close its standard input, so that it ends."""
+
+    def send(self, line: str) -> None:
+        """Send a line; ignored if the process has ended."""
+        with suppress(OSError, ValueError):
+            self._input.write(line.encode() + b"\n")
+
+    def read_line(self) -> bytes:
+        """Return its next line; without a line end if it has ended."""
+        line: bytes = self._output.readline()
+        return line
+
+    def wait(self, seconds: float | None = None) -> int:
+        """Return its exit code (negative: the signal). Raises subprocess.TimeoutExpired."""
+        return self._process.wait(seconds)
+
+    def close(self) -> None:
+        """Kill the process if it is running, and close its pipes."""
+        self.kill()
+        self.wait()
+        for pipe in (self._input, self._output):
+            with suppress(OSError):
+                pipe.close()
+
+
+def _group_options() -> dict[str, Any]:
+    """Return Popen options with which Ctrl-C in the terminal reaches only the app itself."""
+    if sys.platform == "win32":
+        below = subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | below}
+    # Not a new session: Linux may divide the cores between sessions regardless of niceness.
+    return {"process_group": 0}
 
 
 class WorkerPool:
-    """Worker processes, each supervised by a thread that replaces it when it exits. Their number is
-    set by the operator; by default it is one, and more while runs are queued.
+    """Worker processes, each supervised by a thread that replaces it when it exits. As many as the
+    queue's `Kind` says are started in advance, and more while jobs are queued.
 
-    Together they train as many runs as the cores allow (`WorkerCapacity`), at a lower priority than
-    the app (`nice`). Each reads a pipe of this process; when that closes, it saves and exits.
+    Together the workers of runs use no more cores than there are (`WorkerCapacity`), at a lower
+    priority than the app (`nice`). Each reads a pipe of this process; when that closes, it saves
+    and exits.
     """
 
-    def __init__(self, queue: Queue, limits: Limits, trainer: str, threads: int = 0) -> None:
-        """Prepare the pool without starting a process.
-
-        Args:
-            trainer: "module:function" that a worker calls with the run's path.
-            threads: number of threads of a run with large steps; 0: as in the limits.
-        """
-        self._queue, self._limits, self._trainer = queue, limits, trainer
-        self._count = limits.processes
-        self._threads_per_run = threads or limits.threads
+    def __init__(self, queue: Queue) -> None:
+        """Prepare the pool without starting a process."""
+        self._queue, self._kind = queue, queue.kind
         self._pool = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._supervisors: list[threading.Thread] = []
@@ -43,26 +125,25 @@ class WorkerPool:
         self._warm: set[str] = set()
         self._closing = threading.Event()
         self._startup_error = ""
+        self._unwritten: dict[str, tuple[Status, str]] = {}
 
     def start(self) -> None:
-        self._ensure_workers(self._limits.workers or 1)
+        self._ensure_workers(self._kind.warm)
 
     def wake(self) -> None:
         with self._lock:
             for process in self._alive.values():
                 process.send("")
-        if len(self._supervisors) < self._count:
-            with suppress(OSError):  # the next request reports that runs cannot be read
-                unfinished = [
-                    info for info in self._queue.infos() if info.status in ("queued", "running")
-                ]
-                self._ensure_workers(len(unfinished))
+        if len(self._supervisors) < self._kind.processes:
+            with suppress(OSError):  # the next request reports that jobs cannot be read
+                self._ensure_workers(len(self._queue.entries()))
 
     def _ensure_workers(self, count: int) -> None:
-        """Start workers up to `count` and the limit; a single run does not need a second warm
+        """Start workers up to `count` and the limit; a single job does not need a second warm
         one."""
         with self._lock:
-            while len(self._supervisors) < min(count, self._count) and not self._closing.is_set():
+            count = min(count, self._kind.processes)
+            while len(self._supervisors) < count and not self._closing.is_set():
                 name = f"worker {len(self._supervisors)}"
                 # Daemon threads, so that they do not delay the end of the app.
                 supervisor = threading.Thread(target=self._supervise, name=name, daemon=True)
@@ -75,6 +156,10 @@ class WorkerPool:
 
     def startup_error(self) -> str:
         return self._startup_error
+
+    def unwritten_states(self) -> UnwrittenStates:
+        with self._lock:
+            return dict(self._unwritten)
 
     def warm_workers(self) -> int:
         with self._lock:
@@ -96,7 +181,8 @@ class WorkerPool:
             supervisor.join()
 
     def _supervise(self) -> None:
-        """Start a worker, wait for its exit, mark its run as failed, and repeat."""
+        """Start a worker, wait for its exit, mark its job as failed, and repeat; end when the
+        worker was idle."""
         pause = 0.0
         while not self._closing.wait(pause):
             worker_id = new_worker_id(self._pool)
@@ -108,35 +194,55 @@ class WorkerPool:
                 continue
             if process is None:
                 return
-            code = self._wait_for_exit(worker_id, process)
+            code = self._follow(worker_id, process)
             with suppress(OSError):  # on a full disk the next check of the runs finds them
-                claims.record_worker_exit(self._queue, worker_id, code)
+                self._queue.record_exit(worker_id, code)
             with self._lock:
                 del self._alive[worker_id]
                 was_warm = worker_id in self._warm
                 self._warm.discard(worker_id)
+                if self._kind.idle_seconds and was_warm and not self._has_entries():
+                    self._supervisors.remove(threading.current_thread())
+                    return
             pause = 0.0 if was_warm else min(MAX_RESTART_PAUSE, 2 * pause or 0.5)
+
+    def _has_entries(self) -> bool:
+        with suppress(OSError):
+            return bool(self._queue.entries())
+        return False
 
     def _start_worker(self, worker_id: str) -> Process | None:
         """Start a worker; None if the pool is closing."""
-        total_cores = max(cores(), self._count)
-        numbers = (self._threads_per_run, total_cores, self._limits.nice, self._limits.memory)
-        arguments = [str(self._queue.root), self._trainer, worker_id, *map(str, numbers)]
+        settings = {"root": str(self._queue.root), "worker": worker_id, **asdict(self._kind)}
+        settings["cores"] = max(cores(), self._kind.processes)
         with self._lock:
             if self._closing.is_set():
                 return None
-            process = Process("transformer.jobs.worker", arguments, self._threads_per_run)
+            process = Process("transformer.jobs.worker", [json.dumps(settings)], self._kind.threads)
             self._alive[worker_id] = process
         return process
 
-    def _wait_for_exit(self, worker_id: str, process: Process) -> int:
-        """Wait until the worker exits and return its exit code (negative: the signal)."""
-        if process.read_line() == b"ready\n":
-            self._startup_error = ""
-            with self._lock:
-                self._warm.add(worker_id)
-        elif not self._closing.is_set():
+    def _follow(self, worker_id: str, process: Process) -> int:
+        """Read what the worker reports until it exits; return its exit code (negative: the
+        signal)."""
+        while line := process.read_line():
+            with suppress(ValueError):  # the worker was killed in the middle of a line
+                self._handle(worker_id, json.loads(line))
+        if worker_id not in self._warm and not self._closing.is_set():
             self._startup_error = "no worker can be started; see the error in the app's terminal"
         code = process.wait()
         process.close()
         return code
+
+    def _handle(self, worker_id: str, report: Mapping[str, str]) -> None:
+        """Handle a report of `worker.Reports`."""
+        with self._lock:
+            if "error" in report:
+                self._startup_error = report["error"]
+            if "ready" in report:
+                self._warm.add(worker_id)
+            if name := report.get("name"):
+                self._unwritten.pop(name, None)
+                match report.get("status"):
+                    case "failed" | "queued" | "paused" | "cancelled" as status:
+                        self._unwritten[name] = status, report["reason"]

@@ -14,12 +14,11 @@ from transformer.jobs import (
     runs_folder,
     services,
 )
-from transformer.jobs.computation import Lane, step_timing_computation
+from transformer.jobs.computation import step_timing_computation
 from transformer.jobs.info import read_run_info
-from transformer.jobs.jobs import TRAINER
 from transformer.jobs.limits import LIMITS_VARIABLE, machine_memory
-from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
 from transformer.jobs.queue import Queue
+from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total_estimate, workload
 from transformer.ui.base import visitor
@@ -62,7 +61,7 @@ def _shared_jobs() -> Jobs:
 def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Create the jobs. When this process ends, a pipe closes, and workers save and exit."""
     allowed = Limits.load(limits or None)
-    return Jobs(folder, allowed, executor=_run_executor(allowed), shipped=shipped)
+    return Jobs(folder, allowed, executor=_executor(allowed), shipped=shipped)
 
 
 def run_info(name: str) -> RunInfo:
@@ -115,36 +114,22 @@ def computation_service() -> ComputationService:
 
 def _new_computation_service(folder: str, limits: str) -> ComputationService:
     allowed = Limits.load(limits or None)
-    return ComputationService(folder, allowed, executor=_lane_executor(allowed))
+    return ComputationService(folder, allowed, executor=_executor(allowed))
 
 
-_MISSING_EXTRA = (
-    'limits.toml: executor = "dask" needs the optional extra: '
-    'pip install "heads-up[cluster]", or pip install -r requirements-cluster.txt'
-)
-
-
-def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | None:
-    """Return the factory of the executor of `Jobs`; None for the default one.
+def _executor(limits: Limits) -> Callable[[Queue], Executor]:
+    """Return what creates the executor of a queue: processes of this machine, or a cluster.
 
     Raises:
         ValueError: if the extra is not installed.
     """
     if not limits.executor:
-        return None
+        return WorkerPool
     try:
-        from transformer.cluster import for_runs
+        from transformer.cluster import cluster_executor
     except ImportError as error:
-        raise ValueError(_MISSING_EXTRA) from error
-    return for_runs(TRAINER)
-
-
-def _lane_executor(limits: Limits) -> Callable[[Lane, Limits], LaneExecutor]:
-    """Return the factory of the lanes' executors. Raises ValueError, see `_run_executor`."""
-    if not limits.executor:
-        return LaneProcess
-    try:
-        from transformer.cluster import for_lanes
-    except ImportError as error:
-        raise ValueError(_MISSING_EXTRA) from error
-    return for_lanes
+        raise ValueError(
+            'limits.toml: executor = "dask" needs the optional extra: pip install '
+            '"heads-up[cluster]", or pip install -r requirements-cluster.txt'
+        ) from error
+    return cluster_executor(limits)

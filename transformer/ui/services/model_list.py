@@ -14,7 +14,7 @@ from pathlib import Path
 
 from transformer.checkpoint import check_checkpoint, load_config
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import holders, is_shared
+from transformer.jobs.info import is_shared
 from transformer.jobs.limits import count_parameters
 from transformer.jobs.shipped import RUNS, shipped_folders
 from transformer.ui.base.model_description import run_config
@@ -99,8 +99,9 @@ def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple
     settings = run_config(run / "checkpoint")
     if settings is None:
         return None
-    job_file = JobFolder(run).job()
-    return settings.title, is_shared(settings, job_file), holders(settings, job_file)
+    folder = JobFolder(run)
+    job_file = folder.job()
+    return settings.title, is_shared(settings, job_file), folder.holders(job_file)
 
 
 @lru_cache(maxsize=4)

@@ -10,9 +10,8 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.reports import report
-from transformer.jobs import Computation
+from transformer.jobs import Computation, ComputationStatus
 from transformer.jobs.computation import report_computation
-from transformer.jobs.results import ComputationStatus
 from transformer.ui.base import state, visitor
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computation_service

@@ -18,12 +18,13 @@ from tests.jobs.fake_computations import (
     wait_until_half_done,
 )
 from transformer.checkpoint import checkpoint_hash
-from transformer.cluster import for_lanes
+from transformer.cluster import cluster_executor
 from transformer.cluster.connection import Connection
-from transformer.cluster.lane import ClusterLane
+from transformer.cluster.executor import ClusterExecutor
 from transformer.jobs import ComputationService, Limits
-from transformer.jobs.computation import LANES, report_computation
-from transformer.jobs.processes import LaneProcess
+from transformer.jobs.computation import KINDS, report_computation
+from transformer.jobs.queue import Queue
+from transformer.jobs.worker_pool import WorkerPool
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def service(shared_cluster: DaskCluster, tmp_path: Path) -> Iterator[Computation
 @contextmanager
 def service_on_cluster(cluster: DaskCluster, folder: Path) -> Iterator[ComputationService]:
     limits = Limits(executor="dask", scheduler=cluster.address, nice=0)
-    with ComputationService(folder / "runs", limits, executor=for_lanes) as service:
+    with ComputationService(folder / "runs", limits, executor=cluster_executor(limits)) as service:
         cluster.wait(lambda: _workers(service) == 1)
         yield service
 
@@ -81,6 +82,7 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
         reason = wait_for_status(service, key, "failed").reason
         assert "--resources" in reason  # no worker is left
         assert reason.endswith("try again")
+        service.cancel(key, "ann")
         cluster.start_worker()
         cluster.wait(lambda: _workers(service) == 1)
         wait_for_status(
@@ -88,18 +90,15 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
         )
 
 
-def test_measured_training_steps_stay_on_this_machine() -> None:
-    limits = Limits(executor="dask", scheduler="tcp://127.0.0.1:1")
-    executor_types = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
-    assert executor_types == {
-        "corpus": ClusterLane,
-        "step": LaneProcess,
-    }
+def test_measured_training_steps_stay_on_this_machine(tmp_path: Path) -> None:
+    make = cluster_executor(Limits(executor="dask", scheduler="tcp://127.0.0.1:1"))
+    executor_types = {name: type(make(Queue(tmp_path, kind))) for name, kind in KINDS.items()}
+    assert executor_types == {"corpus": ClusterExecutor, "step": WorkerPool}
 
 
 def _workers(service: ComputationService) -> int:
     """Return the number of workers that the scheduler knows."""
-    lane = service._lanes["corpus"]._executor
-    assert isinstance(lane, ClusterLane)
-    connection: Connection = lane._connection
+    executor = service._executors["corpus"]
+    assert isinstance(executor, ClusterExecutor)
+    connection: Connection = executor._connection
     return len(connection.submit(connection.workers()).result(TIMEOUT_SECONDS))
