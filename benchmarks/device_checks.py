@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -30,6 +30,7 @@ from transformer.analysis.interventions.patching_sweep import patching_sweep
 from transformer.analysis.positions.score_parts import score_parts
 from transformer.analysis.positions.tables import reordering_effect
 from transformer.analysis.roles.head_measures import measure_heads
+from transformer.exchange.pretrained import FolderFormat
 from transformer.inference.alternatives import word_alternatives
 from transformer.model import Transformer
 from transformer.run_config import TrainingRun
@@ -110,9 +111,9 @@ def inside(translator: Translator) -> None:
 def exchange(translator: Translator) -> None:
     """Save the model in both formats and load it again on the device."""
     with tempfile.TemporaryDirectory() as folder:
-        for kind in ("heads-up", "marian"):
+        for kind in get_args(FolderFormat):
             path = Path(folder) / kind
-            translator.save_pretrained(path, format=kind, languages=("en", "fr"))  # type: ignore[arg-type]
+            translator.save_pretrained(path, format=kind, languages=("en", "fr"))
             loaded = Translator.load(path, device=translator.device.type)
             assert loaded.translate(TEXT).text == translator.translate(TEXT).text
 

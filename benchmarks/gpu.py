@@ -26,6 +26,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -196,8 +197,16 @@ def measure_translation(run: Run) -> None:
     translator = run.load(run.checkpoint)
     with tempfile.TemporaryDirectory() as folder:
         export_marian(run.checkpoint, Path(folder) / "marian")
-        peer = MarianMTModel.from_pretrained(f"{folder}/marian").to(run.device).eval()
+        peer: Any = MarianMTModel.from_pretrained(f"{folder}/marian")
+        peer.to(run.device).eval()
         tokenizer = MarianTokenizer.from_pretrained(f"{folder}/marian")
+
+    def translate(texts: Sequence[str], beam_size: int) -> int:
+        options: dict[str, Any] = {"beam_size": beam_size} if beam_size > 1 else {}
+        return sum(len(result.ids) for result in translator.translate_batch(texts, **options))
+
+    def trace(texts: Sequence[str]) -> int:
+        return sum(len(result.predicted_ids) for result in translator.trace_batch(texts))
 
     def generate(texts: Sequence[str], beam_size: int) -> int:
         inputs = tokenizer(texts, return_tensors="pt", padding=True).to(run.device)
@@ -208,15 +217,11 @@ def measure_translation(run: Run) -> None:
     for count in (1, 8) if run.tiny else (1, 32, 256):
         texts = run.texts(count)
         calls: dict[str, Callable[[], int]] = {
-            "ours": lambda texts=texts: sum(len(t.ids) for t in translator.translate_batch(texts)),
-            "ours, beam of 4": lambda texts=texts: sum(
-                len(t.ids) for t in translator.translate_batch(texts, beam_size=4)
-            ),
-            "ours, with traces": lambda texts=texts: sum(
-                len(t.predicted_ids) for t in translator.trace_batch(texts)
-            ),
-            "transformers": lambda texts=texts: generate(texts, 1),
-            "transformers, beam of 4": lambda texts=texts: generate(texts, 4),
+            "ours": partial(translate, texts, 1),
+            "ours, beam of 4": partial(translate, texts, 4),
+            "ours, with traces": partial(trace, texts),
+            "transformers": partial(generate, texts, 1),
+            "transformers, beam of 4": partial(generate, texts, 4),
         }
         for name, call in calls.items():
             with run.errors_as_results("translation", name):
@@ -247,14 +252,15 @@ def transformers_step(work: Workload) -> Step:
     from transformers import MarianConfig, MarianMTModel
 
     shape = work.config
-    layers = {f"{part}_layers": shape.n_layers for part in ("encoder", "decoder")}
-    heads = {f"{part}_attention_heads": shape.n_heads for part in ("encoder", "decoder")}
-    widths = {f"{part}_ffn_dim": shape.d_ff for part in ("encoder", "decoder")}
-    special = {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 1}
+    sizes: dict[str, Any] = {"d_model": shape.d_model, "vocab_size": shape.vocab_size}
+    for part in ("encoder", "decoder"):
+        sizes[f"{part}_layers"] = shape.n_layers
+        sizes[f"{part}_attention_heads"] = shape.n_heads
+        sizes[f"{part}_ffn_dim"] = shape.d_ff
+    special: dict[str, Any] = {"pad_token_id": 0, "eos_token_id": 2, "decoder_start_token_id": 1}
     config = MarianConfig(
-        vocab_size=shape.vocab_size, d_model=shape.d_model, activation_function="relu",
-        scale_embedding=True, **layers, **heads, **widths, **special,
-    )  # fmt: skip
+        **sizes, **special, activation_function="relu", scale_embedding=True, dropout=shape.dropout
+    )
     model: Any = MarianMTModel(config)
 
     def forward(src: Tensor, tgt: Tensor) -> Tensor:
@@ -270,15 +276,15 @@ def measure_training(run: Run) -> None:
     large = Workload("small", pairs=512, length=32, device=run.device)
     for work in (toy,) if run.tiny else (toy, large):
         steps: dict[str, Callable[[], Step]] = {
-            "ours, fp32": lambda work=work: our_step(work, torch.float32),
-            "ours, bf16": lambda work=work: our_step(work, torch.bfloat16),
-            "nn.Transformer, fp32": lambda work=work: peer_step(work, bf16=False),
-            "nn.Transformer, bf16": lambda work=work: peer_step(work, bf16=True),
-            "transformers, bf16": lambda work=work: transformers_step(work),
-            "packed rows, bf16": lambda work=work: packed_step(work, compiled=False),
+            "ours, fp32": partial(our_step, work, torch.float32),
+            "ours, bf16": partial(our_step, work, torch.bfloat16),
+            "nn.Transformer, fp32": partial(peer_step, work, bf16=False),
+            "nn.Transformer, bf16": partial(peer_step, work, bf16=True),
+            "transformers, bf16": partial(transformers_step, work),
+            "packed rows, bf16": partial(packed_step, work, compiled=False),
         }
         if work is large:  # compiling takes longer than a toy model trains
-            steps["packed rows, bf16, compiled"] = lambda: packed_step(large, compiled=True)
+            steps["packed rows, bf16, compiled"] = partial(packed_step, large, compiled=True)
         for name, make in steps.items():
             with run.errors_as_results("training", name):
                 seconds, peak = run.measure(make())

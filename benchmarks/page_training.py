@@ -20,14 +20,14 @@ from playwright.sync_api import Page
 from benchmarks.site import renderer_megabytes, report
 from benchmarks.training import learn_ours
 from tests.live_app import chromium, http_server
-from transformer.figures.live_page import LIVE_POLICY, worker_scripts
+from transformer.figures.trainer_page import POLICY, trainer_files
 from transformer.text.tasks import TASKS
 from transformer.text.tasks.pair_data import pair_data
 
 FRENCH_GOAL = 0.95
 FORK_STEP, FORK_SEEDS = 200, 5
 PAGE = f"""<!doctype html><html><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{LIVE_POLICY}">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <link rel="icon" href="data:,"><title>Training</title></head><body></body></html>"""
 
 # Starts a worker and calls `look(report)` for each of its reports, until it returns something.
@@ -123,10 +123,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=8, help="how often reverse is learned")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
-        for path, script in worker_scripts().items():
+        for path, content in trainer_files().items():
             file = Path(folder) / "scripts" / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(script, encoding="utf-8")
+            file.write_bytes(content)
         (Path(folder) / "index.html").write_text(PAGE, encoding="utf-8")
         with http_server(Path(folder)) as address:
             page = browser.new_page()

@@ -12,6 +12,7 @@ import io
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import quote
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
@@ -141,6 +142,19 @@ def compress(target: Path) -> None:
     print(f"{target.relative_to(ROOT)}  {size / 1000:.0f} kB")
 
 
+def train_in_tab(browser: Browser, address: str, target: Path) -> None:
+    """Take a screenshot of a run in the browser whose fork has learned without a head."""
+    link = "task=reverse~0@150;off=c1.0"
+    page = open_page(browser, f"{address}/train?here={quote(link)}", WIDTH, 900)
+    finished = page.get_by_role("group", name="Runs").get_by_text("finished after")
+    finished.nth(1).wait_for(timeout=120_000)
+    page.get_by_role("group", name="Runs").get_by_role("button").nth(1).click()
+    page.wait_for_timeout(500)
+    page.screenshot(path=target)
+    page.context.close()
+    compress(target)
+
+
 def main(checkpoints: Path) -> None:
     if not list(checkpoints.glob("*/config.json")):
         sys.exit(f"There is no checkpoint in {checkpoints}.")
@@ -156,6 +170,7 @@ def main(checkpoints: Path) -> None:
             take_screenshot(browser, f"{address}/{path}", target, 3000, ".hu-explorer")
         app_and_site(browser, address, ROOT / "docs" / "sources.png")
         train(browser, address, ROOT / "docs" / "train.png")
+        train_in_tab(browser, address, ROOT / "docs" / "train-tab.png")
 
 
 if __name__ == "__main__":

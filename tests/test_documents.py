@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES_WITH_EXAMPLES = [
     ROOT / "README.md",
-    *(ROOT / f"docs/{name}.md" for name in ("python", "shell", "import")),
+    *(ROOT / f"docs/{name}.md" for name in ("python", "coming-from", "shell", "import")),
 ]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 

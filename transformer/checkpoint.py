@@ -213,7 +213,8 @@ def load_checkpoint(
     with torch.random.fork_rng(devices=[]):  # initialisation must not change the caller's generator
         model = Transformer(config)
     model.load_state_dict(_read_weights(weights))
-    return model.to(device).eval().requires_grad_(False), vocabulary
+    model = model.to(device, torch.float32)  # whatever the default dtype is
+    return model.eval().requires_grad_(False), vocabulary
 
 
 def load_languages(folder: str | os.PathLike[str]) -> Languages | None:

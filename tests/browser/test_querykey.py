@@ -123,7 +123,7 @@ def test_a_disagreement_is_reported(page: Page, tmp_path: Path, trace: Trace) ->
 def test_keys_and_clicks_move_between_rows_and_columns(
     page: Page, tmp_path: Path, trace: Trace
 ) -> None:
-    open_query_key(page, tmp_path, trace, kind="decoder")
+    open_query_key(page, tmp_path, trace, kind="decoder", row=0)
     queries, keys = (tokens(page, name) for name in ("Query", "Key"))
     selected = "[aria-checked=true]"
 
@@ -235,7 +235,7 @@ def test_an_additive_score_comes_from_the_trace(
 def test_a_file_without_vectors_says_where_to_find_them(
     page: Page, tmp_path: Path, trace: Trace
 ) -> None:
-    open_query_key(page, tmp_path, trace)
+    open_query_key(page, tmp_path, trace, row=0)
     expect(page.locator(".hu-work")).to_be_visible()
     page.get_by_role("radio", name="layer 0, head 0").click()
     expect(page.locator(".hu-empty")).to_contain_text("layer 1, Cross-attention only")

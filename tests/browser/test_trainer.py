@@ -26,7 +26,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         (folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / "scripts" / path).write_bytes(content)
     (folder / "site.css").write_text(STYLE, encoding="utf-8")
-    (folder / "train.html").write_text(trainer_page({}, ""), encoding="utf-8")
+    (folder / "train.html").write_text(trainer_page(""), encoding="utf-8")
     with http_server(folder) as site_address:
         yield f"{site_address}train.html"
 

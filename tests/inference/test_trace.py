@@ -235,6 +235,10 @@ def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
     assert len(all_rows) == 4 * len(trace.src_tokens) ** 2
     head_rows = all_rows[all_rows["head"] == 3].drop(columns="head").reset_index(drop=True)
     assert head_rows.equals(trace.to_frame("encoder", layer=0, head=3))
+    every_head = trace.to_frame("encoder")
+    assert list(every_head.columns[:2]) == ["layer", "head"]
+    one_layer = every_head[every_head["layer"] == 0].drop(columns="layer")
+    assert one_layer.reset_index(drop=True).equals(all_rows)
 
 
 def test_npz_restores_everything(trace: Trace, tmp_path: Path) -> None:

@@ -334,3 +334,24 @@ def test_a_forked_process_can_translate() -> None:
     command = [sys.executable, "-c", FORK]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert result.stdout == "c b a\n['b a', 'd c b']\n"
+
+
+def test_the_default_dtype_of_torch_does_not_matter(checkpoints: Path) -> None:
+    folder = next(path.parent for path in sorted(checkpoints.rglob("model.safetensors")))
+
+    def log_probabilities() -> list[float]:
+        translator = Translator.load(folder, device="cpu")
+        options: tuple[dict[str, Any], ...] = (
+            {},
+            {"beam_size": 3},
+            {"method": "sample", "seed": 1},
+        )
+        assert translator.trace(TEXT, max_len=8).weights("cross", 0).dtype == "float32"
+        return [translator.translate(TEXT, max_len=8, **o).log_probability for o in options]
+
+    expected = log_probabilities()
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert log_probabilities() == pytest.approx(expected, rel=1e-5)
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -26,8 +26,8 @@ class Term:
 TERMS = (
     Term(
         "Attention",
-        "For each token, a weighted average over the vectors of other tokens; the weights say how "
-        "relevant each of them is.",
+        "For each token, a weighted average of the value vectors of all tokens that it may read, "
+        "in self-attention its own included; the weights say how relevant each of them is.",
         "?depth=heads",
         formula=r"\mathrm{Attention}(Q, K, V) = "
         r"\mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",

@@ -14,8 +14,8 @@ from transformer.figures.modules import JoinedModules, join_modules
 from transformer.figures.views import TABS, json_script
 
 BROWSER = Path(__file__).parent / "browser"
-WORKER_FOLDERS = ("live", "model", "questions", "trace", "training")
-"""Folders of `browser/` that workers load unchanged: ES modules that a student can read in the
+WORKER_FOLDERS = ("live", "model", "questions", "trace")
+"""Folders of `browser/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
 WORKER_FILES = ("naming.js",)
 """Modules of the views that the worker loads as well."""
@@ -27,13 +27,13 @@ LIVE_POLICY = (
     "connect-src 'self'; style-src 'self' 'unsafe-inline' file:; img-src 'self' data: blob:; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'"
 )
-PLACES = (("index.html", "Try"), ("learn.html", "Learn"))
+PLACES = (("index.html", "Try"), ("learn.html", "Learn"), ("train.html", "Train"))
 """Pages of the site that its navigation lists, with their titles in the app."""
-NOT_STARTED = """<div id="hu-live"><p class="not-started">If this text stays, the script of this
+NOT_STARTED = """<p class="not-started">If this text stays, the script of this
 page has not started. A page opened from a disk (file:) runs no module scripts: serve the folder,
 for example with <code>python -m http.server</code> in it, and open the address that it prints. On a
-web server, <code>live.js</code> is missing, or is sent as another type than text/javascript, or
-this browser is too old for it.</p></div>"""
+web server, a script is missing, or is sent as another type than text/javascript, or
+this browser is too old for it.</p>"""
 """What a page shows before its script, which replaces it; a style sheet delays it."""
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -47,7 +47,7 @@ _PAGE = """<!doctype html>
 <main class="live">
 <div class="live-heading"><h1>{title}</h1>
 {lead}</div>
-{not_started}
+<div id="hu-live">{not_started}</div>
 <noscript><p>The model runs in this page and needs JavaScript, which is off here.</p></noscript>
 </main>
 <footer>{footer}</footer>

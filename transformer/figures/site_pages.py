@@ -135,7 +135,7 @@ def step_page(
     parts = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
     parts += [f"<p>{html_of(note)}</p>" for note in step.notes]
     if step.live is not None and step.site is not None:
-        parts.append(NOT_STARTED)
+        parts.append(f'<div id="hu-live">{NOT_STARTED}</div>')
     if step.exhibit or step.live is not None:
         parts.append(f'<p id="hu-exhibit">{html_of(step.exhibit)}</p>')
     if step.quote:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from html import escape
 from pathlib import Path
 
 from transformer.figures.inline_markdown import html_of
+from transformer.figures.live_page import NOT_STARTED, header_html
 
 BROWSER = Path(__file__).parent / "browser"
 FOLDERS = ("model", "training", "trainer")
@@ -30,10 +30,10 @@ _PAGE = """<!doctype html>
 <link rel="stylesheet" href="site.css"><link rel="stylesheet" href="scripts/base.css">
 <link rel="stylesheet" href="scripts/trainer/trainer.css">
 </head><body>
-<header>{links}</header>
+{header}
 <main class="live">
 <h1 class="hu-trainer-title">{title}</h1>
-<div id="hu-trainer"></div>
+<div id="hu-trainer">{not_started}</div>
 <noscript><p>The model trains in this page and needs JavaScript, which is off here.</p></noscript>
 </main>
 <footer>{footer}</footer>
@@ -52,15 +52,12 @@ def trainer_files() -> Mapping[str, bytes]:
     return {path.relative_to(BROWSER).as_posix(): path.read_bytes() for path in paths}
 
 
-def trainer_page(links: Mapping[str, str], footer: str) -> str:
-    """Return the page of the static site.
-
-    Args:
-        links: addresses of the other pages by their titles; `footer` is Markdown.
-    """
+def trainer_page(footer: str) -> str:
+    """Return the page of the static site; `footer` is Markdown."""
     return _PAGE.format(
         policy=POLICY,
         title=TITLE,
-        links="".join(f'<a href="{escape(a)}">{escape(t)}</a>' for t, a in links.items()),
+        header=header_html(current="train.html"),
+        not_started=NOT_STARTED,
         footer=html_of(footer),
     )

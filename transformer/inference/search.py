@@ -59,7 +59,7 @@ class TokenMask:
 
     def __init__(self, config: ModelConfig, device: torch.device, min_len: int = 0) -> None:
         self.config, self.min_len = config, min_len
-        self.bias = torch.zeros(config.vocab_size, device=device)
+        self.bias = torch.zeros(config.vocab_size, dtype=torch.float32, device=device)
         self.bias[never_generated(config)] = -torch.inf
 
     def __call__(

@@ -44,13 +44,18 @@ class Trace(TraceTensors):
     `trace[name]`, `names`, `weights`, `labels` and the attributes are those of `TraceTensors`.
     """
 
-    def to_frame(self, kind: str, layer: int, head: int | None = None) -> pd.DataFrame:
-        """Return the weights as a long table, one row per position pair (and head, if `head` is
-        None). Negative layers and heads count from the end.
+    def to_frame(
+        self, kind: str, layer: int | None = None, head: int | None = None
+    ) -> pd.DataFrame:
+        """Return the weights as a long table, one row per position pair (and layer, if `layer` is
+        None, and head, if `head` is None). Negative layers and heads count from the end.
 
-        Columns: [head,] query_position, query_token, key_position, key_token, weight; for decoder
-        and cross attention also predicted_token. Positions distinguish repeated tokens.
+        Columns: [layer, head,] query_position, query_token, key_position, key_token, weight; for
+        decoder and cross attention also predicted_token. Positions distinguish repeated tokens.
         """
+        if layer is None:
+            tables = {n: self.to_frame(kind, n, head) for n in range(self.depth(kind))}
+            return pd.concat(tables, names=["layer"]).reset_index("layer").reset_index(drop=True)
         weights = self.weights(kind, layer)
         head = None if head is None else int(operator.index(head))  # as an int, True is head 1
         if head is not None and not -len(weights) <= head < len(weights):

@@ -32,7 +32,8 @@ def test_dropout_equals_the_layer_in_training(
     drop = apply_dropout(tiny_model, trace, BLOCK, 2, p=p, seed=7)
     norm = tiny_model.get_submodule(f"{BLOCK}_norm.norm")
     assert isinstance(norm, torch.nn.LayerNorm)
-    total = torch.tensor(drop.stream + drop.sublayer_output * drop.mask, dtype=torch.float32)
+    stream = trace[f"{BLOCK}_norm.hook_sum"][2] - trace[f"{BLOCK}.hook_output"][2]
+    total = torch.tensor(stream + drop.sublayer_output * drop.mask, dtype=torch.float32)
     with torch.no_grad():
         expected = norm(total).numpy()
     np.testing.assert_allclose(drop.normed_dropped, expected, atol=1e-5)
@@ -44,7 +45,6 @@ def test_dropout_equals_the_layer_in_training(
 def test_kept_values_are_scaled_by_the_keep_rate(tiny_model: Transformer, trace: Trace) -> None:
     drop = apply_dropout(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
     assert set(drop.mask) == {0.0, 2.0}
-    assert drop.probability == 0.5
     assert drop.count == (drop.dropped == 0).sum() > 0
     # The mean of n masks is off by √(p / (1 − p) / n) of the row, here 1/16; it varies by less
     # than a third of that with as many numbers as there are.

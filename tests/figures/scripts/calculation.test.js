@@ -30,6 +30,17 @@ test("the weights are a softmax over the visible keys", () => {
   assert.ok(near(softmaxOf(scores, 4)[3], 1)); // no overflow
 });
 
+test("the view opens with a word that clearly prefers another word", () => {
+  const scoresOf = (rows) => ({ shape: [rows.length, rows[0].length], values: Float32Array.from(rows.flat()) });
+  const headVectors = {
+    ...vectors("encoder"),
+    scores: scoresOf([[9, 0, 0, 0], [0, 0, 0, 0], [2.2, 0, 0, 0], [0, 0, 0, 9]]),
+  };
+  const traced = { ...side(), score: "scaled_dot", vectors: () => headVectors };
+  assert.equal(calculationOf(traced, { ...STATE, kind: "encoder", row: -1, column: -1 }).row, 2);
+  assert.equal(calculationOf(traced, { ...STATE, kind: "encoder", row: 0, column: -1 }).row, 0);
+});
+
 test("the calculation follows eq. 1, with and without a mask", () => {
   for (const kind of ["cross", "decoder"]) {
     const headVectors = vectors(kind);

@@ -57,7 +57,7 @@ def terms(values: Tensor, pattern: str, *operands: Tensor, index: str = "i") -> 
             summand = _append(summand, operand[i]) + after
         parts.append(rf"\underbrace{{{summand[1:]}}}_{{{index}={i}}}")
     if remaining := order[MAX_TERMS:]:
-        rest_sum = _append("+", values[remaining].double().sum())[1:]
+        rest_sum = _append("+", values[remaining].sum())[1:]
         parts.append(rf"\underbrace{{{rest_sum}}}_{{{len(remaining)}\ \text{{more}}}}")
     return " + ".join(parts)
 

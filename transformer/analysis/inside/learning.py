@@ -24,21 +24,17 @@ class DropoutResult:
     """LayerNorm(x + Dropout(Sublayer(x))) at one position (section 5.4).
 
     Attributes:
-        stream: (d_model,), x, the input of the sublayer and of the residual connection.
         sublayer_output: (d_model,).
         mask: (d_model,), 0 where a number is dropped, else 1/(1 − p).
         normed, normed_dropped: (d_model,), the output of the LayerNorm without and with dropout.
-        probability: p.
         mean_difference: norm of the difference between `sublayer_output` and the mean over
             `N_MASKS` masks, as a share of the norm of `sublayer_output`.
     """
 
-    stream: Array
     sublayer_output: Array
     mask: Array
     normed: Array
     normed_dropped: Array
-    probability: float
     mean_difference: float
 
     @property
@@ -94,12 +90,10 @@ def apply_dropout(
             for vector in (sublayer_output, sublayer_output * mask)
         )
     return DropoutResult(
-        stream=stream.double().numpy(),
         sublayer_output=sublayer_output.double().numpy(),
         mask=mask.double().numpy(),
         normed=normed.double().numpy(),
         normed_dropped=normed_dropped.double().numpy(),
-        probability=p,
         mean_difference=float(
             (sublayer_output * mean - sublayer_output).norm()
             / sublayer_output.norm().clamp_min(1e-12)

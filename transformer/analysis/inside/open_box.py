@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -136,15 +136,15 @@ def opened_box(
         )
     if head is not None and not 0 <= head < config.n_heads:
         raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
-    values = _evaluated(selected, trace, translator, head or 0)
+    shown = _shown(selected)
+    values = _evaluated(selected, shown, trace, translator, head or 0)
+    panels = [_panel(selected, variable, trace, config, values) for variable in shown]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
     return OpenedBox(
         box=selected,
         head=(head or 0) if selected.by_head else None,
         shape=written_shape(selected.axes, config, **lengths),
-        panels=tuple(
-            _panel(selected, variable, trace, config, values) for variable in _shown(selected)
-        ),
+        panels=(*panels[:-1], replace(panels[-1], role="result")),
         trace=trace,
     )
 
@@ -179,7 +179,7 @@ def snippet(opened: OpenedBox, checkpoint: str, panel: str, row: int, column: in
     box, trace = opened.box, opened.trace
     program = _program(box, [panel])
     hooks = [box.variables[name].site for name in program if _is_recorded(box, box.variables[name])]
-    lines = [*(f"{name} = {code}" for name, code in program.items())]
+    lines = [f"{name} = {code}" for name, code in program.items()]
     used = {*_names("\n".join(lines)), *(("src", "tgt") if hooks else ())}
     inputs = {
         # repr() makes any user text a safe string literal.
@@ -247,8 +247,13 @@ def _shown(box: Box) -> list[Variable]:
     return [variable for variable in dict.fromkeys((*inputs, *own)) if variable.title]
 
 
-def _evaluated(box: Box, trace: Trace, translator: Translator, head: int) -> dict[str, Any]:
-    """Return the values of the shown variables and of all that they use."""
+def _evaluated(
+    box: Box, shown: Iterable[Variable], trace: Trace, translator: Translator, head: int
+) -> dict[str, Any]:
+    """Return the values of these variables and of all that they use.
+
+    The evaluated code is that of this package's tables; it contains no text of a user.
+    """
     model, vocabulary = translator.model, translator.vocabulary
     weight = model.embedding.weight
 
@@ -267,7 +272,7 @@ def _evaluated(box: Box, trace: Trace, translator: Translator, head: int) -> dic
         "unit_labels": lambda ids: [[f"unit {unit}" for unit in row] for row in ids.tolist()],
     }
     with torch.no_grad(), weight.device:
-        for name, code in _program(box, [variable.name for variable in _shown(box)]).items():
+        for name, code in _program(box, [variable.name for variable in shown]).items():
             variable = box.variables[name]
             if _is_recorded(box, variable):
                 values[name] = recorded(variable)
@@ -297,11 +302,11 @@ def _panel(
     box: Box, variable: Variable, trace: Trace, config: ModelConfig, values: Mapping[str, Any]
 ) -> Panel:
     is_own = variable.box == box.name
-    role: Role = "result" if variable is _shown(box)[-1] else "step" if is_own else "input"
+    role: Role = "step" if is_own else "input"
     if variable.origin and not variable.site:
         role = "weight"
     steps = variable.steps if is_own and variable.steps else (_left_side(variable),)
-    array = values[variable.name].detach().double().cpu().numpy()
+    array = values[variable.name].detach().cpu().double().numpy()
     rows, columns = (
         _axis(axis, box, trace, config, values["head"], count)
         for axis, count in zip(variable.axes, array.shape, strict=True)

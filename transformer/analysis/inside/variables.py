@@ -17,8 +17,9 @@ class Variable:
 
     Attributes:
         name: in the program, and of the table.
-        code: torch expression of its value, which may use `torch`, `model`, `src`, `tgt`, `trace`
-            and variables of the same block. "" if only a hook records it.
+        code: torch expression of its value, which may use `torch`, `model`, `src` and `tgt` (ids,
+            with a batch of one), `chosen` (predicted ids, a column), `head` and variables of the
+            same block. "" if it is only recorded by a hook.
         title: of the table; "" if it is not shown.
         symbol: LaTeX of the whole table, such as q = x W^Q.
         axes: of rows and columns: "L" (the block's own tokens), "K" (tokens that are attended to),
@@ -120,7 +121,9 @@ class Block:
     @property
     def path(self) -> str:
         """Path of its module: "encoder.layers.0.self_attn"."""
-        return self.name if self.layer is None else f"{self.stack}.layers.{self.name[8:]}"
+        if self.layer is None:
+            return self.name
+        return f"{self.stack}.layers.{self.layer}.{self.block}"
 
     @property
     def module(self) -> str:

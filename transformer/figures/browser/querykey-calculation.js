@@ -2,10 +2,11 @@
 // step.
 
 import { clampIndex } from "./base.js";
-import { hasExactNames, tokenName } from "./naming.js";
+import { hasExactNames, isSpecialToken, tokenName } from "./naming.js";
 import { fixed, showWeight } from "./numbers.js";
 
 const MAX_VALUE_STRIPS = 5; // values drawn as a strip of their own; the others are summed
+const CLEAR_SHARE = 0.7; // of a key that wins against others: the example that the view opens with is near it
 const MAX_ROUNDING_GAP = 1e-3; // a larger difference is not explained by float32 and packing
 
 export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
@@ -31,7 +32,8 @@ export function calculationOf(side, state) {
   const [vectors, weights] = [side.vectors(kind, layer, head), side.weights(kind, layer, head)];
   if (!vectors || !weights) return null;
   const [count, d] = [vectors.scores.shape[1], vectors.query.shape[1]];
-  const row = clampIndex(state.row, vectors.scores.shape[0]);
+  const labels = side.labels(kind);
+  const row = state.row < 0 ? openingRow(vectors.scores, kind, labels) : clampIndex(state.row, vectors.scores.shape[0]);
   const vector = (part, i) => part.values.subarray(i * d, (i + 1) * d);
   const visibleCount = kind === "decoder" ? row + 1 : count;
   const scores = vectors.scores.values.subarray(row * count, (row + 1) * count);
@@ -73,8 +75,21 @@ export function calculationOf(side, state) {
       top: weights.top,
       output: vector(vectors.heads, row),
     },
-    labels: side.labels(kind),
+    labels,
   };
+}
+
+// The query that the view opens with: a word of which one key, another word, gets clearly the most weight and not all.
+function openingRow({ shape, values }, kind, { rows: queries, columns: keys }) {
+  const [rows, count] = shape;
+  const dullness = Array.from({ length: rows }, (_, row) => {
+    const shares = softmaxOf(values.subarray(row * count, (row + 1) * count), kind === "decoder" ? row + 1 : count);
+    const top = shares.indexOf(Math.max(...shares));
+    const isSpecial = isSpecialToken(queries.tokens[row]) || isSpecialToken(keys.tokens[top]);
+    const isItself = kind !== "cross" && top === row;
+    return Math.abs(shares[top] - CLEAR_SHARE) + Number(isSpecial || isItself);
+  });
+  return dullness.indexOf(Math.min(...dullness));
 }
 
 // The six steps: a title of strings and tokens, a sentence, and a comparison with the trace.

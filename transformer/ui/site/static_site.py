@@ -248,7 +248,7 @@ MODELS = "models"
 NOT_PRECACHED = (MODELS, "films", "views")
 """Folders that the service worker does not fetch in advance; models have a separate cache."""
 FOOTER = (
-    "The model runs in your browser; what you type stays there. Only the full app trains models, "
+    "The model runs in your browser; what you type stays there. Only the full app has "
     "experiments on heads over a corpus, and replicates published findings. The model is that of "
     "*Attention Is All You Need*."
 )
@@ -296,7 +296,7 @@ def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
     for path, content in training_files().items():
         (folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / "scripts" / path).write_bytes(content)
-    train = trainer_page({"Try": "index.html", "Learn": "course.html"}, TRAIN_FOOTER)
+    train = trainer_page(TRAIN_FOOTER)
     (folder / "train.html").write_text(train, encoding="utf-8")
     page = live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
     (folder / "index.html").write_text(page, encoding="utf-8")

@@ -119,7 +119,7 @@ export function openTrainer(container, { link, workerUrl, onLink, address, isFil
   });
   const resumeOffer = el("p", { class: "hu-trainer-offer", hidden: "" });
 
-  container.append(el(
+  container.replaceChildren(el(
     "div",
     { class: `hu hu-explorer hu-trainer${isFile ? " hu-file" : ""}` },
     el("div", { class: "hu-trainer-bar" }, play, step, again, speed, knobs.task, status),

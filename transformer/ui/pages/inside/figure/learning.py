@@ -123,24 +123,23 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     )
     figure.update_layout(margin={"l": 150})
     chart(figure, "learning-dropout")
-    st.markdown(_dropout_summary(result))
+    st.markdown(_dropout_summary(result, view.dropout))
     st.caption(
         "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
         "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
         f"Shown: encoder, {display_names.layer(layer)}, the first "
         f"{min(SHOWN_DIMENSIONS, len(result.sublayer_output))} of {len(result.sublayer_output)} "
-        "dimensions; dropped ones are empty. P_drop is rounded to a multiple of 1/256. A trained "
+        "dimensions; dropped ones are empty. A trained "
         "model uses no dropout."
     )
 
 
-def _dropout_summary(result: DropoutResult) -> str:
-    factor = float(result.mask.max())
-    if result.probability == 0:
+def _dropout_summary(result: DropoutResult, probability: float) -> str:
+    if probability == 0:
         return "Nothing is dropped, so nothing changes."
     return (
         f"**{result.count} of {len(result.sublayer_output)}** numbers are dropped, each with "
-        f"probability {result.probability:.3f}. The others are multiplied by {factor:.3f}, which "
+        f"probability {probability:g}. The others are multiplied by {result.mask.max():.3f}, which "
         f"keeps the expected value: the mean over {N_MASKS} masks differs from the network's "
         f"output by {100 * result.mean_difference:.1f}% of its norm. The residual x is not "
         "dropped, so the output y changes little: its cosine similarity with the output without "

@@ -17,6 +17,12 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame
 
+_NGRAM_COLUMNS = (
+    "n",
+    "n-grams of the output (struck through: no match)",
+    "matches",
+    "precision pₙ",
+)
 _COLUMNS = ("t", "decoder input", "target", "probability", "loss, nats", "prediction")
 
 
@@ -65,8 +71,12 @@ def _table(table: pd.DataFrame) -> str:
         f"<td>{_prediction(line)}</td></tr>"
         for step, line in zip(table.index, table.to_dict("records"), strict=True)
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in _COLUMNS)
-    caption = "Each row is one prediction; all are made in one pass."
+    return _scrolling("Each row is one prediction; all are made in one pass.", _COLUMNS, rows)
+
+
+def _scrolling(caption: str, headers: Sequence[str], rows: str) -> str:
+    """Return an HTML table with these rows of HTML, which scrolls horizontally."""
+    heads = "".join(f'<th scope="col">{head}</th>' for head in headers)
     return (
         '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
         f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead>"
@@ -166,20 +176,8 @@ def _ngram_table(result: BleuByHand) -> str:
         f"<td>{order.matched} / {order.total}</td><td>{_precision(order)}</td></tr>"
         for order in result.orders
     )
-    heads = "".join(
-        f'<th scope="col">{head}</th>'
-        for head in (
-            "n",
-            "n-grams of the output (struck through: no match)",
-            "matches",
-            "precision pₙ",
-        )
-    )
-    return (
-        '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
-        "<caption>Every n-gram of the output, and whether the reference has it</caption>"
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    caption = "Every n-gram of the output, and whether the reference has it"
+    return _scrolling(caption, _NGRAM_COLUMNS, rows)
 
 
 def _ngrams(order: NGramCounts) -> str:
