@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=CHECKS, default=[*CHECKS])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    translator = Translator.load(options.checkpoint, "cpu", "fp32")
+    translator = Translator.load(options.checkpoint, "cpu")
     sources = [sentence.source for sentence in Corpus.bundled(options.sentences).sentences]
     traces = [translator.trace(source) for source in sources]
     with tempfile.TemporaryDirectory() as temporary:

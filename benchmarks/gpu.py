@@ -119,7 +119,7 @@ class Run:
 
     def load(self, path: Path, device: str | None = None) -> Translator:
         """Load a model that computes in float32."""
-        return Translator.load(path, device=device or self.device, precision="fp32")
+        return Translator.load(path, device=device or self.device)
 
     def texts(self, count: int) -> list[str]:
         """Return sources for the checkpoint, from the repository; repeated if they are too few."""

@@ -25,8 +25,8 @@ class Hooks(Mapping[str, HookFn]):
 
     def __init__(self, functions: Mapping[str, HookFn], *, causal: bool = False) -> None:
         """`causal`: the result at an output position does not depend on later positions or the
-        length. Then one pass over an output equals all of its decoding steps, and `translate` needs
-        a few passes instead of one per step.
+        length. Then one pass over an output equals all of its decoding steps, and `translate` keeps
+        the keys and values of earlier tokens instead of running the whole decoder at every step.
 
         Raises TypeError for a function that cannot be called with a tensor and a name."""
         self._functions, self.causal = dict(functions), causal

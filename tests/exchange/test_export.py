@@ -98,13 +98,13 @@ def test_transformers_gives_the_same_probabilities_and_texts(
 ) -> None:
     """Also after transformers has saved the exported model again, and after importing that."""
     export_marian(checkpoint, tmp_path / "marian")
-    translator = Translator.load(checkpoint, "cpu", "fp32")
+    translator = Translator.load(checkpoint, "cpu")
     save_again(tmp_path / "marian", tmp_path / "again")
     for folder in (tmp_path / "marian", tmp_path / "again"):
         assert_same_probabilities(folder, translator)
         assert_same_beam_texts(folder, translator)
         import_folder(folder, tmp_path / f"{folder.name}-imported")
-        imported = Translator.load(tmp_path / f"{folder.name}-imported", "cpu", "fp32")
+        imported = Translator.load(tmp_path / f"{folder.name}-imported", "cpu")
         assert_same_probabilities(folder, imported)
         assert_same_beam_texts(folder, imported)
 
@@ -119,7 +119,7 @@ def test_ctranslate2_gives_the_same_texts(checkpoint: Path, tmp_path: Path) -> N
     exec(code.replace("en-fr-ctranslate2", str(tmp_path / "converted")), {})
     engine = ctranslate2.Translator(str(tmp_path / "converted"), intra_threads=1)
     tokenizer = marian.tokenizer(tmp_path / "marian")
-    translator = Translator.load(checkpoint, "cpu", "fp32")
+    translator = Translator.load(checkpoint, "cpu")
     for text in SENTENCES:
         source = tokenizer.convert_ids_to_tokens(tokenizer(text).input_ids)
         (result,) = engine.translate_batch([source], beam_size=1, max_decoding_length=40)

@@ -49,7 +49,7 @@ def test_a_checkpoint_is_loaded_without_other_files(
     save_checkpoint(repository, tiny_model, vocabulary, "# English to French\n")
     for name in ("train.py", "pytorch_model.bin"):
         (repository / name).write_bytes(b"raise SystemExit")
-    loaded = Translator.load("ana/en-fr", "cpu", "fp32", revision="v2")
+    loaded = Translator.load("ana/en-fr", "cpu", revision="v2")
     for name, weight in tiny_model.state_dict().items():
         assert torch.equal(weight, loaded.model.state_dict()[name]), name
     assert loaded.folder is not None
@@ -63,8 +63,8 @@ def test_a_marian_model_gets_its_languages_from_its_name(
 ) -> None:
     folder = folder_of_repositories / "lab/opus-mt-en-fr" / "main"
     marian.save(folder, trained=True)
-    loaded = Translator.load("lab/opus-mt-en-fr", "cpu", "fp32")
-    local = Translator.load(folder, "cpu", "fp32")
+    loaded = Translator.load("lab/opus-mt-en-fr", "cpu")
+    local = Translator.load(folder, "cpu")
     assert loaded.translate("A boat.").tokens == local.translate("A boat.").tokens
     loaded.save_pretrained(tmp_path / "kept")
     card = (tmp_path / "kept/README.md").read_text("utf-8")

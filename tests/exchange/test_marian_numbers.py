@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from tests.inference import models
 from transformer.exchange import import_folder
 from transformer.inference import Translator
 from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.onnx_session import OnnxModel, OnnxSession
 from transformer.inference.options import Decoding
-from transformer.inference.sessions import CachedSession
+from transformer.inference.sessions import CachedSession, Session
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
 
@@ -38,7 +38,7 @@ def imported_translator(
 ) -> Translator:
     out = tmp_path_factory.mktemp("imported") / "model"
     import_folder(folder, out)
-    return Translator.load(out, "cpu", "fp32")
+    return Translator.load(out, "cpu")
 
 
 def random_ids(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
@@ -141,7 +141,7 @@ def test_greedy_outputs_equal_transformers(
     config = imported_translator.model.config
     src = random_ids(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
-    decoder = SequenceDecoder(imported_translator.model, "fp32")
+    decoder = SequenceDecoder(imported_translator.model)
     decoded = decoder.run(sources, Decoding(max_len=30))
     expected = generate_ids(marian_model, src, num_beams=1, do_sample=False, max_length=31)
     assert [output.decoded.ids for output in decoded] == expected
@@ -160,7 +160,7 @@ def test_beam_search_without_length_penalty_equals_transformers(
     src = random_ids(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
     options = Decoding(beam_size=beams, length_penalty=0.0, max_len=max_len)
-    decoder = SequenceDecoder(imported_translator.model, "fp32")
+    decoder = SequenceDecoder(imported_translator.model)
     outputs = [result.decoded.ids for result in decoder.run(sources, options)]
     expected = generate_ids(
         marian_model,
@@ -180,13 +180,8 @@ def test_cached_decoding_gives_the_same_outputs(imported_translator: Translator)
     src, tgt = random_ids(config, 9, 4, 18), random_ids(config, 25, 25, 25, seed=6)
     tgt[:, 0] = config.bos_id
     mask = padding_mask(src, config.pad_id)
-    sessions = [CachedSession(model, model.encode(src, mask), mask)]
-    if importlib.util.find_spec("transformer.inference.fast"):
-        from transformer.inference.fast.batch_session import BatchSession
-        from transformer.inference.fast.weights import DecoderWeights
-
-        weights = DecoderWeights(model)
-        sessions.append(BatchSession(weights, model.encode(src, mask), mask, 25))
+    sessions: list[Session] = [CachedSession(model, model.encode(src, mask), mask)]
+    sessions.append(OnnxSession(OnnxModel(model), model.encode(src, mask), mask))
     for session in sessions:
         logits = models.logits_of_steps(session, tgt, config.vocab_size)
         torch.testing.assert_close(logits, model(src, tgt), atol=2e-5, rtol=1e-5)

@@ -36,14 +36,14 @@ language: not metadata
 @pytest.fixture
 def translator(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Translator:
     save_checkpoint(tmp_path / "en-fr", tiny_model, vocabulary, CARD)
-    return Translator.load(tmp_path / "en-fr", "cpu", "fp32")
+    return Translator.load(tmp_path / "en-fr", "cpu")
 
 
 def test_a_saved_checkpoint_loads_with_equal_numbers(
     translator: Translator, tmp_path: Path
 ) -> None:
     translator.save_pretrained(tmp_path / "out")
-    reloaded = Translator.load(tmp_path / "out", "cpu", "fp32")
+    reloaded = Translator.load(tmp_path / "out", "cpu")
     for name, weight in translator.model.state_dict().items():
         assert torch.equal(weight, reloaded.model.state_dict()[name]), name
     assert (

@@ -154,7 +154,7 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_translations_and_every_site_are_equal(pair: str, tmp_path: Path) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
-    translator = Translator.load(folder, "cpu", precision="fp32")
+    translator = Translator.load(folder, "cpu")
     sentences = SENTENCES if pair == PAIRS[0] else SENTENCES[:2]  # the same code, other weights
     _compare(translator, folder, _cases(translator, sentences), tmp_path)
 
@@ -178,5 +178,5 @@ def test_every_configuration_of_the_model(
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.2)
     save_checkpoint(tmp_path / "made", model, vocabulary, "# made\n")
-    translator = Translator.load(tmp_path / "made", "cpu", precision="fp32")
+    translator = Translator.load(tmp_path / "made", "cpu")
     _compare(translator, tmp_path / "made", _cases(translator, ("She paints a boat.",)), tmp_path)

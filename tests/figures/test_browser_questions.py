@@ -81,7 +81,7 @@ def test_questions_are_those_of_the_app(
     pair: str, measured: bool, texts: list[str], tmp_path: Path
 ) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
-    translator = Translator.load(folder, "cpu", precision="fp32")
+    translator = Translator.load(folder, "cpu")
     loaded = models.load(pair, folder)
     aligner = loaded.aligner if measured else None
     model = replace(loaded, translator=translator, hash=f"{pair} fp32", aligner=aligner)

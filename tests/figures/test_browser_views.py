@@ -36,7 +36,7 @@ def test_views_get_the_same_data_as_in_python(
     pair: str, texts: tuple[str, ...], tmp_path: Path
 ) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
-    translator = Translator.load(folder, "cpu", precision="fp32")
+    translator = Translator.load(folder, "cpu")
     cached_traces = [CachedTrace(translator.trace(text), "m") for text in texts]
     cases = {"texts": texts, "fixed": fixed_header(), "aligner": vars(ALIGNER)}
     (tmp_path / "cases.json").write_text(json.dumps(cases))

@@ -271,7 +271,7 @@ def test_python_translates_with_a_model_of_the_page(tmp_path: Path) -> None:
     (folder / "config.json").write_text(json.dumps(result["config"]))
     (folder / "model.safetensors").write_bytes(base64.b64decode(result["safetensors"]))
     Vocabulary.from_symbols(result["symbols"]).save(folder / "vocabulary.model")
-    translator = Translator.load(folder, "cpu", precision="fp32")
+    translator = Translator.load(folder, "cpu")
     assert len({output for _, output in result["translations"]}) > 5
     for source, output in result["translations"]:
         longest = len(output.split()) + (len(output.split()) < 11)

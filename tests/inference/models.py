@@ -11,13 +11,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 from torch.nn import functional
 
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Output, SequenceDecoder
+from transformer.inference.decoding import Output
 from transformer.inference.sessions import Session
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
@@ -153,18 +152,6 @@ def greedy_with_a_plain_loop(model: Transformer, source: list[int], limit: int) 
         logits[[config.pad_id, config.bos_id, config.unk_id]] = -torch.inf
         output.append(int(logits.argmax()))
     return output
-
-
-def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
-    """Return a decoder that drafts with `weights`, 8-bit by default, as if that had been measured
-    to be faster. Skips the test where `inference/fast` is missing."""
-    fast = pytest.importorskip("transformer.inference.fast.weights")
-    decoder = SequenceDecoder(model)
-    backend: Any = decoder.backend
-    if weights is None:
-        weights = fast.DecoderWeights(model, fast.Int8)
-    backend._tuned, backend._draft = True, [weights]
-    return decoder
 
 
 class _CopierVocabulary:

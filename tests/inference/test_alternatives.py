@@ -21,7 +21,7 @@ TEXTS = ("The baker hides books.", "She sells the boat today.", "A pilot")
 
 @pytest.fixture(scope="module")
 def translator(checkpoints: Path) -> Translator:
-    return Translator.load(checkpoints / "tiny", device="cpu", precision="fp32")
+    return Translator.load(checkpoints / "tiny", device="cpu")
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inference import models
+from transformer.hooks import Hooks
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import length_penalty
@@ -20,27 +21,26 @@ SAMPLE = Decoding(max_len=LIMIT, method="sample", seed=4)
 words = st.integers(4, models.VOCAB_SIZE - 1)
 prefixes = st.lists(words, max_size=LIMIT - 1)
 sources = st.lists(words, min_size=1, max_size=7).map(lambda ids: [*ids, 2])
-with_each_decoder = pytest.mark.parametrize("decoder_kind", ["cached", "drafted", "hooked"])
+CAUSAL_HOOKS = Hooks({**models.READ_ONLY_HOOKS}, causal=True)
+HOOKS = {"ONNX": None, "uncached": models.READ_ONLY_HOOKS, "cached": CAUSAL_HOOKS}
+"""Hooks that change nothing and select the session that decodes."""
+with_each_session = pytest.mark.parametrize("session", HOOKS)
 
 
-def decode(decoder_kind: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
-    """Return the output for one source by the implementation `decoder_kind`."""
-    model = models.copier()
-    decoder = SequenceDecoder(model)
-    if decoder_kind == "drafted":
-        decoder = models.with_draft(model)
-    hooks = models.READ_ONLY_HOOKS if decoder_kind == "hooked" else None
-    return decoder.run([source], options, hooks, prefix=prefix)[0]
+def decode(session: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
+    """Return the output for one source by the given session."""
+    decoder = SequenceDecoder(models.copier())
+    return decoder.run([source], options, HOOKS[session], prefix=prefix)[0]
 
 
-@with_each_decoder
+@with_each_session
 @given(source=sources, prefix=prefixes, end=st.booleans())
 @settings(max_examples=25)
 def test_greedy_continues_any_prefix(
-    decoder_kind: str, source: list[int], prefix: list[int], end: bool
+    session: str, source: list[int], prefix: list[int], end: bool
 ) -> None:
     prefix = [*prefix, 2] if end else prefix
-    sequence = decode(decoder_kind, source, GREEDY, prefix).decoded
+    sequence = decode(session, source, GREEDY, prefix).decoded
     assert sequence.ids[: len(prefix)] == prefix
     if end:
         assert (sequence.ids, sequence.finished) == (prefix, True)
@@ -61,20 +61,15 @@ def test_greedy_continues_any_prefix(
     assert candidate_ids[len(prefix) :, 0].tolist() == sequence.ids[len(prefix) :]
 
 
-@with_each_decoder
+@with_each_session
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE], ids=["greedy", "sample"])
-def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Decoding) -> None:
+def test_a_prefix_of_the_output_changes_nothing(session: str, options: Decoding) -> None:
     """This also holds for sampling: each step draws a random number, even a step of the prefix."""
-    n_verified_drafts = 0
     for source in models.SOURCES:
-        without_prefix = decode(decoder_kind, source, options, [])
+        without_prefix = decode(session, source, options, [])
         for prefix_length in range(1, len(without_prefix.decoded.ids) + 1):
-            output = decode(
-                decoder_kind, source, options, without_prefix.decoded.ids[:prefix_length]
-            )
+            output = decode(session, source, options, without_prefix.decoded.ids[:prefix_length])
             models.assert_same_output(output, without_prefix)
-            n_verified_drafts += output.teacher_forced_ids is not None
-    assert (n_verified_drafts > 20) == (decoder_kind == "drafted")
 
 
 @given(source=sources, prefix=prefixes)
@@ -89,17 +84,10 @@ def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Deco
     ],
     ids=["top-p", "top-k of one", "beam", "beam of one"],
 )
-def test_the_decoders_agree(options: Decoding, source: list[int], prefix: list[int]) -> None:
-    outputs = [
-        decode(decoder_kind, source, options, prefix).decoded
-        for decoder_kind in ("cached", "hooked")
-    ]
-    outputs += [
-        decode(decoder_kind, source, options, prefix).decoded
-        for decoder_kind in ("cached", "drafted")
-    ]
+def test_the_sessions_agree(options: Decoding, source: list[int], prefix: list[int]) -> None:
+    outputs = [decode(session, source, options, prefix).decoded for session in HOOKS]
     if options.top_k == 1 or options == BEAM_OF_ONE:
-        outputs.append(decode("cached", source, GREEDY, prefix).decoded)
+        outputs.append(decode("ONNX", source, GREEDY, prefix).decoded)
     log_probabilities = models.log_probabilities(models.copier(), source, outputs[0].ids)
     chosen = log_probabilities[range(len(outputs[0].ids)), outputs[0].ids]
     for sequence in outputs:
@@ -113,10 +101,10 @@ def test_the_decoders_agree(options: Decoding, source: list[int], prefix: list[i
 
 def test_a_random_seed_can_be_repeated_with_its_prefix() -> None:
     source, prefix = models.SOURCES[1], [15, 9]
-    outputs = [decode("cached", source, Decoding(method="sample"), prefix) for _ in range(8)]
+    outputs = [decode("ONNX", source, Decoding(method="sample"), prefix) for _ in range(8)]
     assert len({tuple(output.decoded.ids) for output in outputs}) > 1
     for output in outputs:
-        repeated = decode("drafted", source, Decoding(method="sample", seed=output.seed), prefix)
+        repeated = decode("cached", source, Decoding(method="sample", seed=output.seed), prefix)
         assert repeated.decoded.ids == output.decoded.ids
 
 
@@ -125,7 +113,7 @@ def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> Non
     batch_outputs = SequenceDecoder(models.copier()).run(models.SOURCES, options, prefix=[6, 17])
     for source, output in zip(models.SOURCES, batch_outputs, strict=True):
         assert output.decoded.ids[:2] == [6, 17]
-        assert output.decoded.ids == decode("cached", source, options, [6, 17]).decoded.ids
+        assert output.decoded.ids == decode("ONNX", source, options, [6, 17]).decoded.ids
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
@@ -140,14 +128,12 @@ def test_an_unlimited_beam_finds_the_best_continuation(prefix: list[int], alpha:
     assert score == pytest.approx(best_score, abs=1e-5)
 
 
-@pytest.mark.parametrize("decoder_kind", ["cached", "hooked"])
-def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> None:
+@pytest.mark.parametrize("session", ["cached", "uncached"])
+def test_a_prefix_of_the_best_hypothesis_keeps_its_score(session: str) -> None:
     for source in models.SOURCES:
-        without_prefix = decode(decoder_kind, source, BEAM, []).decoded
+        without_prefix = decode(session, source, BEAM, []).decoded
         for prefix_length in range(1, len(without_prefix.ids) + 1):
-            sequence = decode(
-                decoder_kind, source, BEAM, without_prefix.ids[:prefix_length]
-            ).decoded
+            sequence = decode(session, source, BEAM, without_prefix.ids[:prefix_length]).decoded
             score = sequence.log_probability / length_penalty(len(sequence.ids), 0.6)
             assert (
                 score
@@ -160,7 +146,7 @@ def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> N
 @given(source=sources, prefix=prefixes.filter(len), end=st.booleans())
 def test_the_tree_begins_with_the_prefix(source: list[int], prefix: list[int], end: bool) -> None:
     prefix = [*prefix, 2] if end else prefix
-    output = decode("cached", source, BEAM, prefix)
+    output = decode("ONNX", source, BEAM, prefix)
     assert output.search is not None
     tree = output.search.tree([f"w{i}" for i in range(models.VOCAB_SIZE)])
     prefix_nodes = tree.nodes[: len(prefix) + 1]

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
-from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 TEXT = "The baker sells the lamp again."
@@ -53,13 +51,9 @@ def test_steps_equal_those_of_the_forced_output(
 
 
 @pytest.mark.parametrize("options", DECODING_OPTIONS, ids=["greedy", "beam", "sample"])
-@pytest.mark.parametrize("drafting", [False, True])
 def test_a_trace_equals_that_of_the_forced_output(
-    tiny_model: Transformer, vocabulary: Vocabulary, options: dict[str, object], drafting: bool
+    translator: Translator, vocabulary: Vocabulary, options: dict[str, object]
 ) -> None:
-    translator = Translator(tiny_model, vocabulary)
-    if drafting:
-        translator._decoder = models.with_draft(tiny_model)
     prefix = vocabulary.encode("Un pilote")[:-1]
     trace = translator.trace(TEXT, prefix=prefix, max_len=12, **options)
     assert list(trace.predicted_ids[: len(prefix)]) == prefix

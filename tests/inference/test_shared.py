@@ -38,21 +38,13 @@ def translate_and_trace(translator: Translator, number: int) -> tuple[Trace, lis
     return trace, [result.text for result in batch]
 
 
-@pytest.mark.parametrize("drafting", [False, True])
 def test_eight_threads_get_their_own_results(
-    tiny_model: Transformer,
-    vocabulary: Vocabulary,
-    drafting: bool,
-    monkeypatch: pytest.MonkeyPatch,
+    tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """The threads start together, with a translator that has not been used before."""
-    if drafting:
-        fast = pytest.importorskip("transformer.inference.fast.fast_backend")
-        monkeypatch.setattr(fast, "MIN_TUNED_WEIGHTS", 0)
-        monkeypatch.setattr(fast.FastBackend, "_time_ratio", lambda *args: 0.0)
-    single_threaded = Translator(tiny_model, vocabulary, "fp32")
+    single_threaded = Translator(tiny_model, vocabulary)
     expected = [translate_and_trace(single_threaded, number) for number in range(8)]
-    shared = Translator(tiny_model, vocabulary, "fp32")
+    shared = Translator(tiny_model, vocabulary)
     barrier = threading.Barrier(8)
 
     def run_thread(number: int) -> list[tuple[Trace, list[str]]]:
@@ -61,7 +53,6 @@ def test_eight_threads_get_their_own_results(
 
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(run_thread, range(8)))
-    assert bool(getattr(shared._decoder.backend, "_draft", [])) == drafting
     for (trace, texts), repetitions in zip(expected, results, strict=True):
         for repeated_trace, batch in repetitions:
             models.assert_same_trace(repeated_trace, trace)

@@ -44,7 +44,7 @@ def test_evaluation_equals_the_translators_results(
     trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
-    translator = Translator(trainer.learner.model.eval(), data.vocabulary, "fp32")
+    translator = Translator(trainer.learner.model.eval(), data.vocabulary)
     snapshot, labels = run.snapshot(12), run.labels()
     assert set(snapshot) == {f"{n}.{kind}" for n in range(2) for kind in WEIGHTS}
     for number, (src, tgt) in enumerate(probe_set.probes):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer.hooks import Hooks
-from transformer.inference.acceleration import fast_products, fastest_backend
-from transformer.inference.backend import Memory
 from transformer.inference.beam import Hypotheses, beam_search
+from transformer.inference.onnx_session import OnnxModel, OnnxSession
 from transformer.inference.options import (
     EXTRA_LENGTH,
     Decoding,
@@ -30,9 +29,10 @@ from transformer.inference.search import (
     record_forced,
     search,
 )
-from transformer.inference.sessions import Session, UncachedSession
+from transformer.inference.sessions import CachedSession, Session, UncachedSession
 from transformer.inference.step_logits import DecodedSequence
 from transformer.model import Transformer
+from transformer.model.attention import padding_mask
 from transformer.text.batching import by_length, pad, shift_right
 
 MAX_ROWS = 128
@@ -43,32 +43,46 @@ MAX_POSITIONS = 8192
 
 
 @dataclass(frozen=True)
-class Output:
-    """One decoded output, with its beam search or its sampling seed.
+class Memory:
+    """Encoder output for a batch of sources, padded to the longest."""
 
-    `teacher_forced_ids` are the ids of the last teacher-forced decoder pass, if there was one: a
-    trace of the same ids needs no second pass.
-    """
+    src: Int[Tensor, "rows src"]
+    src_mask: Bool[Tensor, "rows 1 1 src"]
+    states: Float[Tensor, "rows src d_model"]
+    lengths: list[int]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One decoded output, with its beam search or its sampling seed."""
 
     decoded: DecodedSequence
     search: Hypotheses | None = None
     seed: int | None = None
-    teacher_forced_ids: list[int] | None = None
 
 
 class SequenceDecoder:
-    """All decoding methods, on ids. Safe to share between threads: each call has its own state."""
+    """All decoding methods, on ids. Safe to share between threads: each call has its own state.
 
-    def __init__(self, model: Transformer, precision: str = "auto") -> None:
+    A float32 model on a CPU runs in ONNX Runtime, unless there are hooks; any other one, and one
+    with hooks, in PyTorch. The two differ by rounding only.
+    """
+
+    def __init__(self, model: Transformer) -> None:
         self.model, self.config = model, model.config
         self.device = model.embedding.weight.device
-        self.backend = fastest_backend(model, precision)
+        self.onnx_model = OnnxModel(model) if OnnxModel.supports(model) else None
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[list[int]], hooks: Hooks | None = None) -> Memory:
         """Run the encoder over sources padded to the longest."""
         src = pad(sources, self.config.pad_id, self.device)
-        return self.backend.encode(src, [len(source) for source in sources], hooks)
+        mask = padding_mask(src, self.config.pad_id)
+        if self.onnx_model is None or hooks:
+            states = self.model.encode(src, mask, hooks)
+        else:
+            states = self.onnx_model.encode(src, mask)
+        return Memory(src, mask, states, [len(source) for source in sources])
 
     @torch.inference_mode()
     def decode(
@@ -78,22 +92,20 @@ class SequenceDecoder:
         hooks: Hooks | None = None,
         targets: Sequence[list[int]] | None = None,
         min_len: int = 0,
-        recording_hooks: Hooks | None = None,
         prefix: Sequence[int] = (),
     ) -> list[Output]:
         """Decode one output for each source; unless it is forced, it begins with `prefix`.
 
-        With `hooks`, which may replace tensors, the whole decoder runs at each step, or once over a
-        whole draft if they are causal. `recording_hooks` are used instead of `hooks` in passes over
-        a whole output: the same interventions, with hooks that record.
+        With `hooks` that are not causal, the whole decoder runs at each step.
         """
         if options.method == "forced":
-            return self._forced(memory, options, recording_hooks or hooks, targets or [])
+            return self._forced(memory, options, hooks, targets or [])
         limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
         check_prefix(prefix, min(limits), self.config)
         if options.method == "beam":
-            session = self._session(memory, max(limits), hooks)
-            searches = beam_search(session, limits, self.config, options, self.device, prefix)
+            searches = beam_search(
+                self._session(memory, hooks), limits, self.config, options, self.device, prefix
+            )
             return [Output(result.decoded(), search=result) for result in searches]
         seeds: list[int | None] = [None] * len(limits)
         choose: TokenChooser = greedy
@@ -102,14 +114,8 @@ class SequenceDecoder:
             choose, seeds = Sampler(options, sampling_seeds, max(limits)), list(sampling_seeds)
         if prefix:
             choose = PrefixChooser(prefix, choose)
-        if len(limits) == 1 and (not hooks or hooks.causal):
-            output = self._speculative(
-                memory, choose, limits[0], options, min_len, recording_hooks or hooks
-            )
-            if output is not None:
-                return [replace(output, seed=seeds[0])]
         sequences = search(
-            self._session(memory, max(limits), hooks),
+            self._session(memory, hooks),
             choose,
             limits,
             self.config,
@@ -167,45 +173,24 @@ class SequenceDecoder:
         """Run one teacher-forced pass; `[n, i]` holds the logits that `outputs[n][i]` is chosen
         from."""
         tgt = self.inputs(outputs)
-        with fast_products():
-            states = self.model.decode(tgt, memory.states, memory.src_mask, hooks=hooks)
-            return self.model.project(states, hooks)
+        states = self.model.decode(tgt, memory.states, memory.src_mask, hooks=hooks)
+        return self.model.project(states, hooks)
 
     def _forced(
         self, memory: Memory, options: Decoding, hooks: Hooks | None, targets: Sequence[list[int]]
     ) -> list[Output]:
         rows = self.logits(memory, targets, hooks)
         return [
-            Output(
-                record_forced(row[: len(ids)], ids, self.config, options.candidates),
-                teacher_forced_ids=ids,
-            )
+            Output(record_forced(row[: len(ids)], ids, self.config, options.candidates))
             for row, ids in zip(rows, targets, strict=True)
         ]
 
-    def _speculative(
-        self,
-        memory: Memory,
-        choose: TokenChooser,
-        limit: int,
-        options: Decoding,
-        min_len: int,
-        recording_hooks: Hooks | None,
-    ) -> Output | None:
-        """Decode one output by drafting and verifying; None if the backend does not draft."""
-        teacher_forced_ids: list[int] = []
-
-        def verify(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
-            teacher_forced_ids[:] = ids
-            return self.logits(memory, [ids], recording_hooks)[0]
-
-        decoded = self.backend.decode_speculatively(memory, verify, choose, limit, options, min_len)
-        return None if decoded is None else Output(decoded, teacher_forced_ids=teacher_forced_ids)
-
-    def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
-        if hooks:
+    def _session(self, memory: Memory, hooks: Hooks | None) -> Session:
+        if hooks and not hooks.causal:
             return UncachedSession(self.model, memory.states, memory.src_mask, hooks)
-        return self.backend.session(memory, max_len)
+        if hooks or self.onnx_model is None:
+            return CachedSession(self.model, memory.states, memory.src_mask, hooks)
+        return OnnxSession(self.onnx_model, memory.states, memory.src_mask)
 
 
 def group_by_length(lengths: Sequence[int], max_rows: int) -> list[list[int]]:

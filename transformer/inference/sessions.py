@@ -13,8 +13,9 @@ from typing import Protocol, cast, runtime_checkable
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional
 
-from transformer.hooks import Hooks
+from transformer.hooks import HookFn, Hooks
 from transformer.model import Transformer
 from transformer.model.layers import DecoderLayer
 
@@ -54,38 +55,53 @@ class UncachedSession:
 
 
 class CachedSession:
-    """`Session` that caches keys and values of every layer, each (rows, heads, length, d_k)."""
+    """`Session` that caches keys and values of every layer, each (rows, heads, length, d_k).
+
+    `hooks` must be causal. A hook receives the tensors of all tokens so far, as in
+    `UncachedSession`; of its result only the row of the newest token is used.
+    """
 
     def __init__(
         self,
         model: Transformer,
         memory: Float[Tensor, "rows src d_model"],
         src_mask: Bool[Tensor, "rows 1 1 src"],
+        hooks: Hooks | None = None,
     ) -> None:
         self.model, self.src_mask, self.length = model, src_mask, 0
         self.layers = cast(list[DecoderLayer], list(model.decoder.layers))
-        self.cross_keys_values = [layer.cross_attn.project_memory(memory) for layer in self.layers]
+        self.cross_keys_values = project_memory(model, memory)
         n_heads, d_k = model.config.n_heads, model.config.d_k
         empty = memory.new_empty(len(memory), n_heads, 0, d_k)
         self.self_keys_values = [(empty, empty) for _ in self.layers]
+        # Keys and values always have all positions, so their hooks need no earlier ones.
+        resolved = {} if hooks is None else hooks.resolved(model.hook_names)
+        self.growing = {
+            name: _HookWithEarlierPositions(hook)
+            for name, hook in resolved.items()
+            if not name.endswith(("hook_key", "hook_value"))
+        }
+        self.hooks = Hooks({**resolved, **self.growing}) if resolved else None
 
     def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        x = self.model.decoder.embed(self.model.embed(ids[:, None]), start=self.length)
+        embedded = self.model.embed(ids[:, None])
+        x = self.model.decoder.embed(embedded, self.hooks, start=self.length)
         for layer_index, layer in enumerate(self.layers):
             query, key, value = layer.self_attn.project(x, x)
             keys, values = self.self_keys_values[layer_index]
             keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
             self.self_keys_values[layer_index] = keys, values
             # No mask: all cached positions precede the newest token.
-            x = layer.self_attn_norm(x, layer.self_attn.attend(query, keys, values, None))
+            heads = layer.self_attn.attend(query, keys, values, None, self.hooks)
+            x = layer.self_attn_norm(x, heads, self.hooks)
             query = layer.cross_attn.project_query(x)
             heads = layer.cross_attn.attend(
-                query, *self.cross_keys_values[layer_index], self.src_mask
+                query, *self.cross_keys_values[layer_index], self.src_mask, self.hooks
             )
-            x = layer.cross_attn_norm(x, heads)
-            x = layer.ffn_norm(x, layer.ffn(x))
+            x = layer.cross_attn_norm(x, heads, self.hooks)
+            x = layer.ffn_norm(x, layer.ffn(x, self.hooks), self.hooks)
         self.length += 1
-        return self.model.project(x)[:, 0]
+        return self.model.project(x, self.hooks)[:, 0]
 
     def select(self, rows: list[int]) -> None:
         self.src_mask = self.src_mask[rows]
@@ -95,3 +111,43 @@ class CachedSession:
         self.cross_keys_values = [
             (keys[rows], values[rows]) for keys, values in self.cross_keys_values
         ]
+        for name, hook in self.growing.items():
+            if not name.endswith("hook_positions"):  # the same for all rows
+                hook.select(rows)
+
+
+class _HookWithEarlierPositions:
+    """Calls a hook with the tensors of all positions so far, and returns the newest position of its
+    result."""
+
+    def __init__(self, hook: HookFn) -> None:
+        self.hook = hook
+        self.positions: Tensor | None = None  # (rows, …, positions, width), before the hook
+
+    def __call__(self, newest: Tensor, name: str) -> Tensor | None:
+        positions = newest
+        if self.positions is not None:
+            # Rows of self-attention become wider: earlier positions do not attend to the newest.
+            n_new_keys = newest.shape[-1] - self.positions.shape[-1]
+            earlier = functional.pad(self.positions, (0, n_new_keys))
+            positions = torch.cat([earlier, newest], dim=-2)
+        self.positions = positions
+        argument = positions.clone()  # which the hook may change in place
+        replaced = self.hook(argument, name)
+        if replaced is None:
+            replaced = argument
+        if getattr(replaced, "shape", None) != positions.shape:
+            return replaced  # the hook point raises an error
+        return replaced[..., -1:, :]
+
+    def select(self, rows: list[int]) -> None:
+        if self.positions is not None:
+            self.positions = self.positions[rows]
+
+
+def project_memory(
+    model: Transformer, memory: Float[Tensor, "rows src d_model"]
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the keys and values that each decoder layer attends to, (rows, heads, src, d_k)."""
+    layers = cast(list[DecoderLayer], list(model.decoder.layers))
+    return [layer.cross_attn.project_memory(memory) for layer in layers]

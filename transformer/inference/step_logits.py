@@ -42,7 +42,7 @@ def record_steps(
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return log probabilities of `chosen` (n,), candidate ids (n, k) and their probabilities
     (n, k), from the softmax over the whole vocabulary."""
-    log_probabilities = logits.log_softmax(dim=-1)
+    log_probabilities = logits.float().log_softmax(dim=-1)
     ids = torch.tensor(chosen, device=logits.device)
     chosen_log_probabilities = log_probabilities.gather(1, ids[:, None])
     banned = never_generated(config)

@@ -9,8 +9,6 @@ from torch import Tensor
 from transformer.config import ModelConfig
 from transformer.hook_names import NamesFilter, select
 from transformer.hooks import Hooks
-from transformer.inference.backend import Memory
-from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -38,22 +36,6 @@ class Recording:
     def finished(self) -> dict[str, Tensor]:
         """Return the recorded tensors, on the CPU, in the order of `names`."""
         return {name: self.tensors[name].cpu() for name in self.names if name in self.tensors}
-
-
-def make_trace(
-    recording: Recording,
-    decoder: SequenceDecoder,
-    memory: Memory,
-    output: Output,
-    translation: Translation,
-    pieces: Sequence[str],
-) -> Trace:
-    """Return the trace of a finished translation. Runs one decoder pass, unless decoding has
-    already run one over the same ids."""
-    ids = output.decoded.ids
-    if output.teacher_forced_ids != ids:
-        decoder.logits(memory, [ids], recording.hooks)
-    return trace_of(translation, decoder.config, pieces, recording.finished())
 
 
 def trace_of(

@@ -18,7 +18,6 @@ from transformer.exchange.pretrained import FolderFormat, save_pretrained
 from transformer.hook_names import NamesFilter
 from transformer.hooks import Hooks
 from transformer.inference.activation_cache import ActivationCache
-from transformer.inference.backend import Precision
 from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.encoding import encode_prefix, encode_sources, encode_target
@@ -26,7 +25,7 @@ from transformer.inference.options import Decoding, DecodingOptions, decoding_fo
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
 from transformer.inference.trace_batch import trace_batch
-from transformer.inference.trace_recording import Recording, make_trace
+from transformer.inference.trace_recording import Recording, trace_of
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -43,37 +42,31 @@ class Translator:
     max_len, candidates.
     """
 
-    def __init__(
-        self, model: Transformer, vocabulary: Vocabulary, precision: Precision = "auto"
-    ) -> None:
-        """Wrap a model in evaluation mode. Its weights may be edited in place between two calls,
-        preferably under `torch.no_grad()`; see `FastBackend` on edits through `.data`.
+    def __init__(self, model: Transformer, vocabulary: Vocabulary) -> None:
+        """Wrap a model in evaluation mode. Its weights may be edited in place between two calls.
 
-        `precision` applies to batches: with "auto", batches of eight sentences or more use bfloat16
-        matrix products if these are faster on this machine, and rounding may then swap two almost
-        equally probable words; "fp32" never does so. Single sentences and traces are always
-        float32. Raises ValueError if model and vocabulary do not match, or if the model is in
+        Everything is computed in the number format of the weights: float32, unless you convert the
+        model. Raises ValueError if model and vocabulary do not match, or if the model is in
         training mode.
         """
         vocabulary.check(model.config)
         if model.training:
             raise ValueError("the model is in training mode; call model.eval() first")
-        self.model, self.vocabulary, self._precision = model, vocabulary, precision
+        self.model, self.vocabulary = model, vocabulary
         self.device: torch.device = model.embedding.weight.device
         self.folder: Path | None = None  # the checkpoint folder, if it was loaded from one
-        self._decoder = SequenceDecoder(model, precision)
+        self._decoder = SequenceDecoder(model)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
 
     def __reduce__(self) -> tuple[Callable[..., Translator], tuple[Any, ...]]:
         """Copy and pickle the model, the vocabulary and the folder, without caches and locks."""
-        return _restore, (self.model, self.vocabulary.to_bytes(), self._precision, self.folder)
+        return _restore, (self.model, self.vocabulary.to_bytes(), self.folder)
 
     @classmethod
     def load(
         cls,
         path: str | os.PathLike[str],
         device: str = "auto",
-        precision: Precision = "auto",
         *,
         revision: str | None = None,
     ) -> Translator:
@@ -96,7 +89,7 @@ class Translator:
         """
         chosen_device = choose_device(device)
         folder = resolve_folder(path, revision)
-        translator = cls(*open_folder(folder, chosen_device), precision)
+        translator = cls(*open_folder(folder, chosen_device))
         translator.folder = folder if folder.is_dir() else None
         return translator
 
@@ -208,12 +201,14 @@ class Translator:
         sources = encode_sources(self.vocabulary, [text], self.model.config)
         recording = Recording(self.model, hooks, names)
         memory = self._decoder.encode(sources, recording.hooks)
-        target_ids = None if target is None else [self._target_ids(target, decoding)]
-        output = self._decoder.decode(
-            memory, decoding, hooks, target_ids, recording_hooks=recording.hooks, prefix=prefix_ids
-        )[0]
+        if target is None:
+            output = self._decoder.decode(memory, decoding, hooks, prefix=prefix_ids)[0]
+            self._decoder.logits(memory, [output.decoded.ids], recording.hooks)
+        else:
+            targets = [self._target_ids(target, decoding)]
+            output = self._decoder.decode(memory, decoding, recording.hooks, targets)[0]
         translation = self._translation(text, sources[0], output, decoding, hooks)
-        return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
+        return trace_of(translation, self.model.config, self._pieces, recording.finished())
 
     def trace_batch(
         self,
@@ -373,9 +368,7 @@ def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
     return Translator.load(folder)
 
 
-def _restore(
-    model: Transformer, vocabulary: bytes, precision: Precision, folder: Path | None
-) -> Translator:
-    translator = Translator(model, Vocabulary.from_bytes(vocabulary), precision)
+def _restore(model: Transformer, vocabulary: bytes, folder: Path | None) -> Translator:
+    translator = Translator(model, Vocabulary.from_bytes(vocabulary))
     translator.folder = folder
     return translator

@@ -234,7 +234,7 @@ class Evaluator:
             return []
         self.model.eval()
         sources = [src for src, _ in self._valid[:count]]
-        outputs = SequenceDecoder(self.model, "fp32").run(sources, self._decoding)
+        outputs = SequenceDecoder(self.model).run(sources, self._decoding)
         texts = [self.vocabulary.decode(output.decoded.ids) for output in outputs]
         references = [tgt for _, tgt in self.probe_set.valid[:count]]
         return [

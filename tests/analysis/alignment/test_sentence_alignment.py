@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_error_equals_that_of_a_corpus_of_one_sentence() -> None:
-    shipped = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
+    shipped = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
     line = "The baker hides books .\tLe boulanger cache des livres .\t0-0 1-1 2-2 3?3 3-4 4-5"
     corpus = Corpus.from_lines([line], "one")
     gold = corpus.sentences[0].gold

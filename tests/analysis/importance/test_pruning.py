@@ -59,7 +59,7 @@ def test_all_heads_are_ablated_by_default(translator: Translator) -> None:
 
 def test_bleu_without_heads_equals_sacrebleu() -> None:
     """The included model, because outputs of a random one are too short for BLEU."""
-    translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
+    translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
     sources = ["My brother reads a long book.", "The house is very old and cold."]
     corpus = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
     ablated_heads = all_heads(translator.model.config, ["cross"])[-16:]
@@ -70,7 +70,6 @@ def test_bleu_without_heads_equals_sacrebleu() -> None:
     ablated_translator = Translator(
         with_gates(translator.model, dict.fromkeys(ablated_heads, 0.0)),
         translator.vocabulary,
-        "fp32",
     )
     translations = [ablated_translator.translate(source).text for source in sources]
     expected = [translator.translate(source).text for source in sources]

@@ -14,7 +14,6 @@ from torch.nn import functional
 from transformer.analysis.corpora.corpus import Corpus
 from transformer.hooks import Hooks
 from transformer.inference import Decoding, Translator
-from transformer.inference.acceleration import fast_products
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import check_source
 from transformer.model import Transformer
@@ -79,7 +78,7 @@ def encode_corpus(
         ValueError: naming the sentence, counted from 1, for a text that is too long.
     """
     vocabulary, config = translator.vocabulary, translator.model.config
-    decoder = SequenceDecoder(translator.model, "fp32")
+    decoder = SequenceDecoder(translator.model)
     sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)
     targets = vocabulary.encode_batch([s.target for s in corpus.sentences], threads=1, target=True)
     for number, (src, out) in enumerate(zip(sources, targets, strict=True), start=1):
@@ -151,9 +150,8 @@ def run_with_hooks(
     for batch in batches(translator, pairs):
         progress(done / len(pairs), "measuring")
         batch_hooks, mask = hooks(batch), padding_mask(batch.src, pad_id)
-        with fast_products():
-            memory = model.encode(batch.src, mask, batch_hooks)
-            model.decode(batch.tgt_in, memory, mask, hooks=batch_hooks)
+        memory = model.encode(batch.src, mask, batch_hooks)
+        model.decode(batch.tgt_in, memory, mask, hooks=batch_hooks)
         done += len(batch.numbers)
     progress(1.0, "measured")
 
@@ -178,10 +176,9 @@ def losses(
     """
     pad_id = model.config.pad_id
     mask = padding_mask(batch.src, pad_id)
-    with fast_products():
-        if memory is None:
-            memory = model.encode(batch.src, mask, hooks)
-        logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
+    if memory is None:
+        memory = model.encode(batch.src, mask, hooks)
+    logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
     # Flattened to one row per token, because that is six times faster; padding has loss 0.
     token_losses = functional.cross_entropy(
         logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=pad_id, reduction="none"

@@ -37,7 +37,6 @@ from transformer.analysis.interventions.switching import (
     switched_off,
 )
 from transformer.inference import Translator
-from transformer.inference.acceleration import fast_products
 from transformer.model.attention import MultiHeadAttention, padding_mask
 
 Group = tuple[Head, ...]
@@ -160,8 +159,7 @@ def losses_without(
     baseline, ablated = np.empty(sentences), np.empty((len(groups), sentences))
     hooks_by_group = [switched_off(model.config, group) for group in groups]
     for number, batch in enumerate(parts):
-        with fast_products():
-            memory = model.encode(batch.src, padding_mask(batch.src, model.config.pad_id))
+        memory = model.encode(batch.src, padding_mask(batch.src, model.config.pad_id))
         baseline[batch.numbers] = losses(model, batch, memory=memory).cpu().numpy()
         for n, (group, hooks) in enumerate(zip(groups, hooks_by_group, strict=True)):
             progress((number + n / len(groups)) / len(parts), "measuring without heads")
@@ -178,7 +176,7 @@ def _bleu_without(
     progress: Progress,
 ) -> tuple[float, tuple[Interval, ...]]:
     """Return BLEU with all heads, and its change without each group."""
-    exact = Translator(translator.model, translator.vocabulary, "fp32")
+    exact = Translator(translator.model, translator.vocabulary)
     references = reference_texts(exact, corpus)
     baseline = corpus_bleu(exact, corpus, references)
     base, changes = baseline.resampled_scores(resampled), []
@@ -212,9 +210,9 @@ def corpus_bleu(translator: Translator, corpus: Corpus, references: Sequence[str
 def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
     """Return a new translator in which these heads write nothing: their columns of W^O are 0.
 
-    Its translations are those with `switched_off`, but it decodes many sentences faster: with
-    hooks, every step runs the decoder over the whole output. The given translator and its model are
-    not changed. Raises ValueError for a head that the model does not have.
+    Its translations are those with `switched_off`, but it decodes many sentences faster: without
+    hooks, the model runs in ONNX Runtime. The given translator and its model are not changed.
+    Raises ValueError for a head that the model does not have.
     """
     checked = check_heads(translator.model.config, heads)
     model = copy.deepcopy(translator.model)
@@ -224,4 +222,4 @@ def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
         assert isinstance(module, MultiHeadAttention)
         with torch.no_grad():
             module.w_o[:, head * d_k : (head + 1) * d_k] = 0
-    return Translator(model, translator.vocabulary, "fp32")
+    return Translator(model, translator.vocabulary)

@@ -152,7 +152,7 @@ def _cached_hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def _weight_bytes(translator: Translator) -> int:
-    """Return the bytes of the weights and of the low-precision copies that decoding may make."""
+    """Return the bytes of the weights and of the copies that decoding makes."""
     return 2 * sum(weight.nbytes for weight in translator.model.parameters())
 
 

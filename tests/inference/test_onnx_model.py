@@ -1,0 +1,87 @@
+"""ONNX Runtime's copies of the weights: renewed after an edit, and freed with the model."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+
+from tests.inference import models
+from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.onnx_session import OnnxModel
+from transformer.inference.options import Decoding
+from transformer.model import Transformer
+
+OPTIONS = Decoding(max_len=3)
+
+
+def log_probabilities(decoder: SequenceDecoder) -> list[float]:
+    output = decoder.run(models.SOURCES[:1], OPTIONS)[0].decoded
+    return [*map(float, output.log_probabilities)]
+
+
+def edit(model: Transformer, name: str, weight: torch.Tensor, how: str) -> None:
+    change = torch.linspace(-0.3, 0.7, weight.numel()).view_as(weight)
+    if how == "replaced":
+        module, _, attribute = name.rpartition(".")
+        setattr(model.get_submodule(module), attribute, torch.nn.Parameter(weight + change))
+        return
+    with torch.no_grad():
+        edited = weight.data if how == "through .data" else weight
+        edited += change
+
+
+@pytest.mark.parametrize("how", ["in place", "through .data", "replaced"])
+def test_edited_weights_take_effect_in_the_next_call(how: str) -> None:
+    """Edit each weight and compare with a decoder created after the edit."""
+    model = models.untrained(positions="learned", biases=True, output_bias=True)
+    decoder = SequenceDecoder(model)
+    result = log_probabilities(decoder)
+    for name, weight in list(model.named_parameters()):
+        edit(model, name, weight, how)
+        previous, result = result, log_probabilities(decoder)
+        assert result == log_probabilities(SequenceDecoder(model)), name
+        assert result != previous, f"{name}: the edit did not change the result"
+
+
+def test_loaded_weights_take_effect() -> None:
+    model, other_model = models.untrained(0), models.untrained(1)
+    decoder = SequenceDecoder(model)
+    expected = log_probabilities(SequenceDecoder(other_model))
+    assert log_probabilities(decoder) != expected
+    model.load_state_dict(other_model.state_dict())
+    assert log_probabilities(decoder) == expected
+
+
+def test_unedited_weights_are_packed_once_for_a_number_of_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    onnx_model = OnnxModel(models.untrained())
+    first = onnx_model.loaded("step")
+    assert onnx_model.loaded("step") is first
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert onnx_model.loaded("step") is not first
+    assert onnx_model.loaded("step").get_session_options().intra_op_num_threads == 2
+
+
+def test_sessions_are_freed_with_the_model() -> None:
+    model = models.untrained()
+    decoder = SequenceDecoder(model)
+    decoder.run(models.SOURCES, OPTIONS)
+    assert decoder.onnx_model is not None
+    references = [weakref.ref(decoder.onnx_model.loaded(name)) for name in ("encoder", "step")]
+    references.append(weakref.ref(model))
+    del decoder, model
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_another_number_format_runs_in_pytorch(dtype: torch.dtype) -> None:
+    model = models.untrained().to(dtype)
+    decoder = SequenceDecoder(model)
+    assert decoder.onnx_model is None
+    assert decoder.encode(models.SOURCES).states.dtype == dtype
+    assert len(decoder.run(models.SOURCES, OPTIONS)) == len(models.SOURCES)
