@@ -94,13 +94,13 @@ def check_rows(
         kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
     }
     layer, head_number = clearest["decoder"]
-    expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer}, head {head_number}")
+    expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer + 1}, head {head_number + 1}")
     check_row(
         rows.nth(0),
         trace.tgt_tokens,
         trace.weights("decoder", layer)[head_number, step, : step + 1],
     )
-    expect(rows.nth(1).locator("h3")).to_contain_text(f"layer {LAYER}, head {head}")
+    expect(rows.nth(1).locator("h3")).to_contain_text(f"layer {LAYER + 1}, head {head + 1}")
     cross = trace.weights("cross", LAYER)[head, step]
     check_row(rows.nth(1), trace.src_tokens, cross)
     strongest = int(cross.argmax())

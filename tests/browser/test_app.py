@@ -54,12 +54,12 @@ def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
     app: str, page: Page, translator: Translator
 ) -> None:
     page.goto(f"{app}/?depth=heads&text={TEXT}&view=heatmap&kind=encoder&exact=1")
-    page.get_by_role("radio", name="layer 1, head 2").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    page.get_by_role("radio", name="layer 2, head 3").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
     fields = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1", "exact": "1"}
     wait_for_address(page, "/", depth="heads", **fields, head="2")
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 2")
     wait_for_address(page, "/", depth="heads", **fields, head="1")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
@@ -194,7 +194,7 @@ def test_the_current_view_can_be_exported(
     offline.goto(file.as_uri())
     expect(offline.get_by_role("tab", selected=True)).to_have_text("Query–key")
     offline.get_by_role("tab", name="Heatmap").click()
-    expect(offline.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    expect(offline.locator(".hu-title")).to_have_text("Layer 2, head 3")
     with page.expect_download() as download:
         page.get_by_role("link", name="Export all tensors").click()
     download.value.save_as(tmp_path / "trace.npz")

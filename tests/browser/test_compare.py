@@ -147,7 +147,7 @@ def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -
     displayed_means = []
     for text in buttons.all_inner_texts():
         name, value = text.split()
-        layer, head = map(int, re.findall(r"\d+", name))
+        layer, head = (int(number) - 1 for number in re.findall(r"\d+", name))
         displayed_means.append(float(value))
         assert displayed_means[-1] == pytest.approx(means[layer, head], abs=2e-3)
     assert displayed_means == sorted(displayed_means, reverse=True)
@@ -160,7 +160,7 @@ def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -
     head_button = page.get_by_role("radio", name="layer {}, head {}".format(*numbers))
     expect(head_button).to_be_checked()
     head_button.press("Home")
-    expect(page.locator(".hu-title")).to_contain_text("head 0")
+    expect(page.locator(".hu-title")).to_contain_text("head 1")
 
 
 def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
@@ -189,7 +189,9 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
     all_heads = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
     limit = max(abs(rounded_difference(*layer_and_head)).max() for layer_and_head in all_heads)
     for layer, head in [(0, 0), (2, 3)]:
-        picture = page.get_by_role("radio", name=f"layer {layer}, head {head}").locator("canvas")
+        picture = page.get_by_role("radio", name=f"layer {layer + 1}, head {head + 1}").locator(
+            "canvas"
+        )
         pixels = np.array(
             picture.evaluate(
                 """(canvas) => {

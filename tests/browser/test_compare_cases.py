@@ -64,15 +64,15 @@ def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Pa
     small = random_trace(4, SRC_B, TGT_B, layers=2, heads=3)
     open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
     expect(page.locator(".hu-main > .hu-note")).to_have_text(
-        "B has 2 layers of 3 heads; its layer 1, head 2 is shown."
+        "B has 2 layers of 3 heads; its layer 2, head 3 is shown."
     )
     _, rows = table(page)
     difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
     assert float(rows[0][-1]) == pytest.approx(difference, abs=2e-4)
     expect(page.get_by_role("radio")).to_have_count(6)
     expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
-    page.get_by_role("radio", name="layer 1, head 2").press("ArrowUp")
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 2")
+    page.get_by_role("radio", name="layer 2, head 3").press("ArrowUp")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 3")
     expect(page.locator(".hu-main > .hu-note")).to_be_hidden()
 
 
@@ -84,7 +84,7 @@ def test_with_one_trace_there_is_nothing_to_compare(page: Page, tmp_path: Path) 
     page.get_by_role("button", name="Export").click()
     expect(page.get_by_role("button", name="SVG")).to_be_disabled()
     page.get_by_role("tab", name="Heatmap").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
 
 
 def test_a_kind_of_attention_that_b_lacks_is_reported(page: Page, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_each_step_shows_its_candidates_and_its_rows(
         displayed = [state for state in states if state]  # the hidden panel's tokens have no state
         assert displayed == ["read"] * step + ["now"] + ["later"] * later
         page.keyboard.press("ArrowRight")
-    page.get_by_role("radio", name="layer 1, head 0").click()
+    page.get_by_role("radio", name="layer 2, head 1").click()
     check_rows(panel, decoded_sentence.greedy, 3, head=0)
 
 

@@ -48,7 +48,7 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
 ) -> None:
     page = open_explorer(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     name, path = download(page, PNG, tmp_path)
-    assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
+    assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L2-H3.png"
     with Image.open(path) as image:
         values = np.asarray(image.convert("RGB")).astype(int)
     box = bounding_box(page.locator(".hu-canvas"))
@@ -71,10 +71,10 @@ def test_an_svg_has_print_colours_in_every_theme(
     page = open_explorer(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     before = page.locator(".hu-canvas").screenshot()
     name, path = download(page, SVG, tmp_path)
-    assert name.endswith("-cross-L1-H2.svg")
+    assert name.endswith("-cross-L2-H3.svg")
     root = ElementTree.parse(path).getroot()
     namespaces = {"svg": "http://www.w3.org/2000/svg"}
-    assert root.findtext("svg:title", namespaces=namespaces) == "Layer 1, head 2"
+    assert root.findtext("svg:title", namespaces=namespaces) == "Layer 2, head 3"
     described = root.findtext("svg:desc", namespaces=namespaces)
     assert described == f"Cross-attention · {TRACE.translation.source} → rows r."
     fills = [node.get("fill") for node in root.iterfind(".//svg:rect", namespaces)]
@@ -223,7 +223,7 @@ def test_any_token_gives_well_formed_xml(
 def test_a_csv_has_the_table_in_the_encoding_of_spreadsheets(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
-    assert name.endswith("-cross-L2-H1.csv")
+    assert name.endswith("-cross-L3-H2.csv")
     data = path.read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
     assert data.count(b"\r\n") == 6

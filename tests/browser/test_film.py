@@ -52,9 +52,13 @@ def slider(page: Page) -> Locator:
 def check_step(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2) -> None:
     """Check the step's name and that the large picture has the numbers of its array."""
     expect(page.locator(".hu-step")).to_have_text(f"Step {step}")
-    expect(page.locator(".hu-title")).to_have_text(f"Step {step} · layer {layer}, head {head}")
+    expect(page.locator(".hu-title")).to_have_text(
+        f"Step {step} · layer {layer + 1}, head {head + 1}"
+    )
     table(page)
-    expect(page.locator(".hu-data-table caption")).to_contain_text(f"Step {step} · layer {layer}")
+    expect(page.locator(".hu-data-table caption")).to_contain_text(
+        f"Step {step} · layer {layer + 1}"
+    )
     expected = FRAMES[step][f"0.{kind}"][layer, head].astype(float)
     displayed = weights(page)
     # A level is 1/255 of a square root, and two digits are shown.
@@ -68,7 +72,7 @@ def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_
     check_step(page, 100)
     expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
     expect(page.locator(".hu-role-now")).to_contain_text(
-        "Layer 1, head 2: reads backwards. 100% of the rows"
+        "Layer 2, head 3: reads backwards. 100% of the rows"
     )
 
 
@@ -83,16 +87,16 @@ def test_the_layer_of_the_pattern_is_above_the_others_once_the_run_has_ended(
     open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
     check_step(page, 100)  # of layer 1, head 2
-    assert layers_on_screen(page) == ["0", "1"]
+    assert layers_on_screen(page) == ["1", "2"]
     show_steps(page, STEPS, name="a-run")
     check_step(page, 100)
-    assert layers_on_screen(page) == ["1", "0"]
+    assert layers_on_screen(page) == ["2", "1"]
     first = page.get_by_role("radio").first
-    expect(first).to_have_attribute("aria-label", "layer 1, head 0")
-    page.get_by_role("radio", name="layer 1, head 2").press("ArrowDown")
+    expect(first).to_have_attribute("aria-label", "layer 2, head 1")
+    page.get_by_role("radio", name="layer 2, head 3").press("ArrowDown")
     check_step(page, 100, layer=0)
     page.get_by_role("button", name="Decoder self-attention", exact=True).click()
-    assert layers_on_screen(page) == ["0", "1"], "its clearest head is in layer 0"
+    assert layers_on_screen(page) == ["1", "2"], "its clearest head is in layer 1"
 
 
 def test_arrow_keys_home_and_end_select_steps(page: Page, tmp_path: Path) -> None:
@@ -122,7 +126,7 @@ def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) ->
 
 def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
-    picture = page.get_by_role("radio", name="layer 1, head 2").locator("canvas")
+    picture = page.get_by_role("radio", name="layer 2, head 3").locator("canvas")
     read_pixels = """(node) => {
       const copy = new OffscreenCanvas(node.width, node.height);
       const pen = copy.getContext("2d", { willReadFrequently: true });
@@ -143,7 +147,7 @@ def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path
     mark = page.locator(".hu-mark")
     expect(mark).to_have_count(1)
     expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
-    text = "layer 1, head 2: no recognised pattern → reads backwards, at step 40"
+    text = "layer 2, head 3: no recognised pattern → reads backwards, at step 40"
     title = mark.get_attribute("title") or ""
     assert title.startswith(f"{text}. 100% of the rows")
     assert "the rule asks for 90%" in title
@@ -170,7 +174,7 @@ def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path
     expect(page.locator(".hu-role-now")).to_contain_text("no recognised pattern")
     page.get_by_text("All heads: 1 change").click()
     after = "attends mostly to <s>, the first token, at step 40"
-    name = f"layer 0, head 0: no recognised pattern → {after}"
+    name = f"layer 1, head 1: no recognised pattern → {after}"
     page.get_by_role("button", name=name).click()
     check_step(page, 40, "decoder", 0, 0)
     expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50%")
@@ -195,7 +199,7 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
     show_steps(page, STEPS, name="a-run", ended=False)
     check_step(page, 100)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
-    page.get_by_role("radio", name="layer 0, head 1").click()
+    page.get_by_role("radio", name="layer 1, head 2").click()
     remount = """() => {
       document.querySelector(".hu").remove();
       window.view.close();
@@ -260,11 +264,11 @@ def test_only_the_newest_step_follows_the_run(page: Page, tmp_path: Path) -> Non
 
 def test_new_steps_keep_the_focus_and_the_head(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, STEPS[:4])
-    page.get_by_role("radio", name="layer 0, head 1").click()
-    page.get_by_role("radio", name="layer 0, head 1").press("ArrowRight")
+    page.get_by_role("radio", name="layer 1, head 2").click()
+    page.get_by_role("radio", name="layer 1, head 2").press("ArrowRight")
     show_steps(page, STEPS)
     check_step(page, 100, layer=0, head=2)
-    expect(page.get_by_role("radio", name="layer 0, head 2")).to_be_focused()
+    expect(page.get_by_role("radio", name="layer 1, head 3")).to_be_focused()
     # Another visit starts with its own state.
     show_steps(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
     check_step(page, 2, "encoder", 1, 0)
@@ -340,7 +344,7 @@ def test_a_picture_of_a_step_can_be_exported(page: Page, tmp_path: Path) -> None
         page.get_by_role("button", name="Vector image (SVG)").click()
     assert "step-40" in download.value.suggested_filename
     svg = download.value.path().read_text(encoding="utf-8")
-    assert "Step 40 · layer 1, head 2" in svg
+    assert "Step 40 · layer 2, head 3" in svg
 
 
 def test_a_caption_below_the_scrubber_follows_the_step(page: Page, tmp_path: Path) -> None:

@@ -47,8 +47,8 @@ def test_hovering_over_a_token_shows_its_weights_in_both_directions(heads: Page)
 
 
 def test_pinned_queries_are_averaged_and_pinned_keys_summed(heads: Page) -> None:
-    heads.get_by_role("button", name="all of layer 1").click()
-    expect(heads.locator(".hu-title")).to_have_text("Layer 1, all heads")
+    heads.get_by_role("button", name="all of layer 2").click()
+    expect(heads.locator(".hu-title")).to_have_text("Layer 2, all heads")
     expect(heads.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)')
     point(heads, "q", 1, click=True)
     point(heads, "q", 4, click=True)
@@ -62,7 +62,7 @@ def test_pinned_queries_are_averaged_and_pinned_keys_summed(heads: Page) -> None
     assert readout_weights(heads) == pytest.approx(strongest, abs=TOLERANCE)
     for column in (0, 4):  # the same token at different positions
         point(heads, "k", column)
-        check_readout(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, mean of 2: ", "L1·H3")
+        check_readout(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, mean of 2: ", "L2·H4")
         expected = weights[:, [1, 4], column].mean(axis=1)
         assert readout_weights(heads) == pytest.approx(expected, abs=2 * TOLERANCE)
     point(heads, "q", 4, click=True)
@@ -106,7 +106,7 @@ def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
     heads.keyboard.press("Escape")
     assert state(heads, "tokens") == ""
     check_readout(heads, "Hover over a token")
-    chip = heads.get_by_role("button", name="layer 1, head 3")
+    chip = heads.get_by_role("button", name="layer 2, head 4")
     chip.focus()
     heads.keyboard.press("Space")
     assert state(heads, "heads") == "1.2,1.3"

@@ -67,7 +67,7 @@ def test_selected_heads_are_drawn_in_their_colours(
     for head in range(4):
         one_hot[:, head, np.arange(6), head] = 1
     page = open_heads_view(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=one_hot))
-    chip = page.get_by_role("button", name="layer 1, head", exact=False)
+    chip = page.get_by_role("button", name="layer 2, head", exact=False)
     expect(chip).to_have_count(4)
     assert drawn_colours(page) == {2}  # the colour with the head's index
     chip.nth(0).click()
@@ -75,32 +75,32 @@ def test_selected_heads_are_drawn_in_their_colours(
     assert drawn_colours(page) == {0, 2}  # a head keeps its colour when another is added
     stroke = page.evaluate("view.ctx.theme.series[0]")
     expect(chip.nth(0).locator("line")).to_have_attribute("stroke", stroke)
-    option(page, "Heads of layer").select_option("2")
+    option(page, "Heads of layer").select_option("3")
     assert state(page, "heads") == "1.2,1.0"
-    expect(page.get_by_role("button", name="layer 1, head 0")).to_have_attribute(
+    expect(page.get_by_role("button", name="layer 2, head 1")).to_have_attribute(
         "aria-pressed", "true"
     )
-    page.get_by_role("button", name="layer 2, head 3").click()
+    page.get_by_role("button", name="layer 3, head 4").click()
     assert state(page, "heads") == "1.2,1.0,2.3"
-    expect(page.locator(".hu-title")).to_have_text("3 heads: L1·H2, L1·H0, L2·H3")
+    expect(page.locator(".hu-title")).to_have_text("3 heads: L2·H3, L2·H1, L3·H4")
     assert drawn_colours(page) == {0, 2, 3}
-    page.get_by_role("button", name="layer 1, head 2").click()
+    page.get_by_role("button", name="layer 2, head 3").click()
     assert state(page, "heads") == "1.0,2.3"
     # A click in the grid selects only this head.
-    page.get_by_role("radio", name="layer 0, head 1").click()
+    page.get_by_role("radio", name="layer 1, head 2").click()
     assert (state(page, "heads"), state(page, "layer"), state(page, "head")) == ("", 0, 1)
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 1")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
 
 
 def test_without_a_selected_head_the_view_says_what_to_do(heads: Page) -> None:
-    heads.get_by_role("button", name="layer 1, head 2").click()
+    heads.get_by_role("button", name="layer 2, head 3").click()
     assert state(heads, "heads") == "none"
     expect(heads.locator(".hu-empty")).to_contain_text("No head is selected. Choose one")
     expect(heads.locator(".hu-canvas")).to_be_hidden()
-    heads.get_by_role("button", name="layer 1, head 3").click()
+    heads.get_by_role("button", name="layer 2, head 4").click()
     assert state(heads, "heads") == "1.3"
     expect(heads.locator(".hu-canvas")).to_be_visible()
-    heads.get_by_role("button", name="only H2").click()
+    heads.get_by_role("button", name="only H3").click()
     assert state(heads, "heads") == ""
 
 
@@ -120,7 +120,7 @@ def test_heads_that_reuse_a_colour_have_dashed_lines(page: Page, tmp_path: Path)
     middle = len(rows) // 2
     solid, dashed = max(rows[:middle]), max(rows[middle:])
     assert 0.4 * solid < dashed < 0.8 * solid
-    expect(page.get_by_role("button", name="layer 0, head 8, dashed")).to_be_visible()
+    expect(page.get_by_role("button", name="layer 1, head 9, dashed")).to_be_visible()
     assert (
         page.locator(".hu-headchip[data-head='0.0'] line").get_attribute("stroke-dasharray") == ""
     )

@@ -65,7 +65,7 @@ def section(page: Page, kind: str) -> Locator:
 
 
 def head(page: Page, kind: str, layer: int, number: int) -> Locator:
-    return section(page, kind).get_by_role("radio", name=f"layer {layer}, head {number}")
+    return section(page, kind).get_by_role("radio", name=f"layer {layer + 1}, head {number + 1}")
 
 
 def thumbnail_pixels(picture: Locator) -> Numbers:
@@ -121,7 +121,7 @@ def test_a_click_or_enter_enlarges_a_head(page: Page, tmp_path: Path, key: str |
     else:
         picture.click()
     expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
+    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
     expect(page.locator("[data-kind=encoder][aria-pressed=true]")).to_be_visible()
     page.get_by_role("tab", name="Model").click()
     expect(head(page, "encoder", 2, 1)).to_be_checked()
@@ -147,7 +147,7 @@ def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
         page.keyboard.press(key)
         expect(head(page, "encoder", layer, number)).to_be_focused()
         expect(head(page, "encoder", layer, number)).to_be_checked()
-        expect(tooltip.locator("strong")).to_have_text(f"Layer {layer}, head {number}")
+        expect(tooltip.locator("strong")).to_have_text(f"Layer {layer + 1}, head {number + 1}")
     page.keyboard.press("Escape")
     expect(tooltip).to_be_hidden()
     page.keyboard.press("Tab")
@@ -195,11 +195,11 @@ def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
     colours = colour_scale(page)
     for kind in KINDS:
         order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
-        names = [f"L{i // HEADS}·H{i % HEADS}" for i in order]
+        names = [f"L{i // HEADS + 1}·H{i % HEADS + 1}" for i in order]
         expect(section(page, kind).locator(".hu-head-name")).to_have_text(names)
         first = section(page, kind).get_by_role("radio").first
         layer, number = divmod(int(order[0]), HEADS)
-        expect(first).to_have_attribute("aria-label", f"layer {layer}, head {number}")
+        expect(first).to_have_attribute("aria-label", f"layer {layer + 1}, head {number + 1}")
         levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
         visible = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
         np.testing.assert_array_equal(thumbnail_pixels(first)[visible], colours[levels[visible]])
@@ -237,5 +237,5 @@ def test_the_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
     svg = download_text(page, "SVG")
     assert svg.count("<image") == len(KINDS) * LAYERS * HEADS
-    for text in ("Cross-attention", ">1.00<", ">L1·H2<", ">−1<"):
+    for text in ("Cross-attention", ">1.00<", ">L2·H3<", ">−1<"):
         assert text in svg

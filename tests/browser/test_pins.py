@@ -71,7 +71,7 @@ def test_every_head_shows_its_attention_to_the_pinned_word(page: Page, tmp_path:
             )
             for layer, head in [(0, 0), (1, 2), (2, 3)]:
                 cell = panel.locator(f"section[data-kind={kind}]").get_by_role(
-                    "radio", name=f"layer {layer}, head {head}"
+                    "radio", name=f"layer {layer + 1}, head {head + 1}"
                 )
                 title = cell.get_attribute("title") or ""
                 assert float(title.rsplit(", ", 1)[1]) == pytest.approx(
@@ -91,10 +91,10 @@ def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
     pin(page, "umbrella")
     best = page.locator(".hu-clearest button").first
     kind, _, numbers = (best.get_attribute("data-head") or "").partition(" ")
-    layer, head = numbers.split(".")
+    layer, head = map(int, numbers.split("."))
     best.click()
     expect(page.get_by_role("tab", name="Heads")).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".hu-title")).to_have_text(f"Layer {layer}, head {head}")
+    expect(page.locator(".hu-title")).to_have_text(f"Layer {layer + 1}, head {head + 1}")
     expect(page.locator(f".hu-kinds [data-kind={kind}]")).to_have_attribute("aria-pressed", "true")
     # The readout is about the pinned word's last token.
     expect(page.locator(".hu-reading")).to_contain_text("brella")

@@ -237,11 +237,11 @@ def test_a_file_without_vectors_says_where_to_find_them(
 ) -> None:
     open_query_key(page, tmp_path, trace, row=0)
     expect(page.locator(".hu-work")).to_be_visible()
-    page.get_by_role("radio", name="layer 0, head 0").click()
-    expect(page.locator(".hu-empty")).to_contain_text("layer 1, Cross-attention only")
+    page.get_by_role("radio", name="layer 1, head 1").click()
+    expect(page.locator(".hu-empty")).to_contain_text("layer 2, Cross-attention only")
     expect(page.locator(".hu-work")).to_be_hidden()
-    page.get_by_role("button", name="Show layer 1").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 0")
+    page.get_by_role("button", name="Show layer 2").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
     expect(page.locator(".hu-work")).to_be_visible()
     assert last_number(titles(page)[2]) == pytest.approx(
         max(vectors(trace, "cross", "query", 0)[0] @ vectors(trace, "cross", "key", 0).T), abs=6e-5

@@ -72,7 +72,7 @@ def test_a_changed_head_can_be_selected(app: str, page: Page) -> None:
     open_switches(app, page, "&off=e0,c0.1")
     changed_heads = page.locator(".st-key-moved-heads [role=radio]")
     expect(changed_heads).to_have_count(24)
-    page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
+    page.get_by_role("radio", name=re.compile("Cross-attention, layer 2, head 3")).click()
     wait_until(page, "() => /\\blayer=1\\b.*\\bhead=2\\b/.test(location.search)")
     wait_for_script_run(page)
     selected = {"kind": "cross", **address(page)[1]}

@@ -37,16 +37,16 @@ def test_the_table_is_built_when_opened_and_follows_the_view(page: Page, tmp_pat
     assert cells.count() == 0
     page.locator(".hu-data-table summary").press("Enter")
     expect(cells).to_have_count(8 * 8)
-    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 1, head 1")
+    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 2")
     assert page.locator(".hu-data-table thead th[scope=col]").count() == 9
     assert page.locator(".hu-data-table tbody th[scope=row]").count() == 8
     page.keyboard.press("h")
-    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 1, head 2")
+    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 3")
     np.testing.assert_allclose(weights(page), TRACE.weights("encoder", 1)[2], atol=6e-5)
     page.locator(".hu-data-table summary").press("Enter")
     page.keyboard.press("h")
     page.locator(".hu-data-table summary").press("Enter")
-    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 1, head 3")
+    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 4")
 
 
 def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Pat
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(page.locator(".hu-canvas")).to_be_focused()
-    expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
     button = page.get_by_role("button", name="Help and keys")
     button.click()
     sheet.get_by_role("button", name="Close").click()
@@ -121,11 +121,11 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
     canvas.focus()
     for key, displayed in [
-        ("h", (2, 0)),
-        ("H", (2, 3)),
-        ("l", (0, 3)),
-        ("l", (1, 3)),
-        ("L", (0, 3)),
+        ("h", (3, 1)),
+        ("H", (3, 4)),
+        ("l", (1, 4)),
+        ("l", (2, 4)),
+        ("L", (1, 4)),
     ]:
         page.keyboard.press(key)
         expect(title).to_have_text("Layer {}, head {}".format(*displayed))
@@ -134,10 +134,10 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
         page.keyboard.press("k")
         expect(kinds).to_have_text(kind)
     tokens_button = page.get_by_role("button", name="Show tokens", exact=True)
-    for value, name in (("false", "Layer 1, head 4"), ("true", "Layer 0, head 3")):
+    for value in ("false", "true"):
         page.keyboard.press("w")
         expect(tokens_button).to_have_attribute("aria-pressed", value)
-        expect(title).to_have_text(name)
+        expect(title).to_have_text("Layer 1, head 4")  # tokens have other names, heads do not
     special = page.get_by_role("combobox", name="Start and end")
     for value in ("dimmed", "hidden", "shown"):
         page.keyboard.press("s")
@@ -172,7 +172,7 @@ def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path
     title = page.locator(".hu-title")
     page.get_by_role("combobox", name="Colour").focus()
     page.keyboard.press("h")
-    expect(title).to_have_text("Layer 1, head 1")
+    expect(title).to_have_text("Layer 2, head 2")
     page.locator(".hu-canvas").focus()
     for key in ("Control+h", "Alt+l", "Meta+k", "x", "0", "9"):
         page.keyboard.press(key)
@@ -180,7 +180,7 @@ def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path
     page.keyboard.press("h")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
-    expect(title).to_have_text("Layer 1, head 1")
+    expect(title).to_have_text("Layer 2, head 2")
     expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Cross-attention")
 
 
@@ -188,15 +188,15 @@ def test_the_explorer_in_a_notebooks_frame_has_keys_and_exports(page: Page, tmp_
     explorer = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
     open_html(page, tmp_path, f"<p>{explorer._repr_html_()}</p>")
     notebook_frame = page.frame_locator("iframe")
-    expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 2, head 3")
     notebook_frame.locator(".hu-canvas").focus()
     page.keyboard.press("h")
-    expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 1, head 3")
+    expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 2, head 4")
     for button, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
         notebook_frame.get_by_role("button", name="Export").click()
         with page.expect_download() as download:
             notebook_frame.get_by_role("button", name=button).click()
-        assert re.search(rf"-cross-L1-H3\.{ending}$", download.value.suggested_filename)
+        assert re.search(rf"-cross-L2-H4\.{ending}$", download.value.suggested_filename)
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 
 

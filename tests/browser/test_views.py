@@ -59,10 +59,10 @@ def test_a_click_pins_a_cell_and_a_second_click_unpins_it(page: Page, tmp_path: 
 
 def test_a_click_on_a_small_picture_enlarges_its_head(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=2)
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
     expect(page.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)[2]')
-    page.get_by_role("radio", name="layer 2, head 0").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 0")
+    page.get_by_role("radio", name="layer 3, head 1").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 1")
     np.testing.assert_allclose(weights(page), head("cross", 2, 0), atol=6e-5)
 
 
@@ -81,7 +81,7 @@ def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
 def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=2)
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
-    page.get_by_role("radio", name="layer 1, head 2").focus()
+    page.get_by_role("radio", name="layer 2, head 3").focus()
     for key, layer, number in [
         ("ArrowRight", 1, 3),
         ("ArrowRight", 1, 3),
@@ -93,8 +93,8 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) ->
         ("End", 1, 3),
     ]:
         page.keyboard.press(key)
-        expect(title).to_have_text(f"Layer {layer}, head {number}")
-        focused = page.get_by_role("radio", name=f"layer {layer}, head {number}")
+        expect(title).to_have_text(f"Layer {layer + 1}, head {number + 1}")
+        focused = page.get_by_role("radio", name=f"layer {layer + 1}, head {number + 1}")
         expect(focused).to_be_focused()
         expect(focused).to_be_checked()
     for _ in range(page.locator(".hu-controls :is(select, button):visible").count() + 1):

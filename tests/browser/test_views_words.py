@@ -81,10 +81,10 @@ def test_several_heads_are_combined(page: Page, tmp_path: Path, combine: str, he
     open_explorer(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
     if heads:
         stacked = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
-        expect(page.locator(".hu-title")).to_contain_text("L0·H1, L2·H3")
+        expect(page.locator(".hu-title")).to_contain_text("L1·H2, L3·H4")
     else:
         stacked = TRACE.weights("cross", 1).astype(float)
-        expect(page.locator(".hu-title")).to_contain_text("all heads of layer 1")
+        expect(page.locator(".hu-title")).to_contain_text("all heads of layer 2")
         code = f'trace.weights("cross", layer=1).{combine}(axis=0)'
         expect(page.locator(".hu-code")).to_have_text(code)
     expected = stacked.mean(axis=0) if combine == "mean" else stacked.max(axis=0)

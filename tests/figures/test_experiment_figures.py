@@ -107,7 +107,7 @@ def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
     data = headgrid_data([GRID], low=0, high=4, legend="bits", chosen=("cross", 1, 0))
     (grid,) = data["grids"]
     assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
-    assert (grid["rows"], grid["columns"]) == (["0", "1"], ["0", "1", "2"])
+    assert (grid["rows"], grid["columns"]) == (["1", "2"], ["1", "2", "3"])
     assert (grid["marks"], grid["descriptions"]) == (GRID.marks, GRID.descriptions)
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
     assert data["chosen"] == ["cross", 1, 0]

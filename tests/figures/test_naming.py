@@ -52,13 +52,16 @@ def test_readable_names_have_no_signs_and_count_from_1() -> None:
 def test_exact_names_in_text_become_readable() -> None:
     sentence = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
     assert naming.display_text(sentence) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
-    assert naming.display_text(sentence, True) == sentence
+    assert naming.display_text(sentence, True) == (
+        "In layer 4 head L4·H2 rests on </s>; L12·H1 does not."
+    )
+    assert (
+        naming.display_text(f"head {naming.index_name(3, 1)}") == f"head {naming.short_name(3, 1)}"
+    )
 
 
-def test_exact_names_are_unchanged() -> None:
+def test_exact_names_of_tokens_are_unchanged() -> None:
     assert naming.token_names(TOKENS, True) == TOKENS
-    assert naming.head_name(3, 1, True) == "layer 3, head 1"
-    assert naming.short_name(3, 1, True) == "L3·H1"
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -72,8 +75,8 @@ def test_scripts_use_the_same_names(exact: bool) -> None:
     )
     assert run_script(script) == [
         naming.token_names(TOKENS, exact),
-        naming.head_name(3, 1, exact),
-        naming.short_name(3, 1, exact),
+        naming.head_name(3, 1),
+        naming.short_name(3, 1),
     ]
 
 
@@ -161,8 +164,5 @@ def test_bytes_that_spell_characters_are_joined_and_others_stay_bytes() -> None:
         ("x W_1 + b_1", "x W_1 + b_1"),
     ],
 )  # fmt: skip
-def test_a_formula_counts_from_1_where_names_are_not_exact(
-    formula: str, counted_from_1: str
-) -> None:
+def test_a_formula_is_counted_from_1(formula: str, counted_from_1: str) -> None:
     assert naming.display_latex(formula) == counted_from_1
-    assert naming.display_latex(formula, exact=True) == formula

@@ -209,7 +209,7 @@ def test_a_trace_may_have_more_layers_than_the_checkpoint(
     assert (start["layer"], start["head"], messages(app)) == (8, 11, [])
     app.query_params["layer"] = "9"
     app.run()
-    assert any("There is no layer 9" in message for message in messages(app))
+    assert any("The address has layer=9" in message for message in messages(app))
 
 
 def test_an_invalid_trace_file_is_rejected_and_the_page_stays(visit: Visit) -> None:

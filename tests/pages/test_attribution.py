@@ -92,7 +92,7 @@ def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) ->
     {button.label: button for button in app.button}["Show that head"].click().run()
     matches = re.search(r"agree least in .*?layer (\d), head (\d):", main_text(app))
     assert matches
-    assert (view(app).layer, view(app).head) == tuple(map(int, matches.groups()))
+    assert (view(app).layer + 1, view(app).head + 1) == tuple(map(int, matches.groups()))
     assert view(app).row == -1
 
 

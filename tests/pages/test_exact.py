@@ -1,4 +1,4 @@
-"""Whole words and numbers from 1 by default; a toggle for tokens, code and numbers from 0."""
+"""Whole words by default, a toggle for tokens and code; layers and heads are counted from 1."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
     box = next(element for element in app.selectbox if element.label == "Layer")
     assert (box.options, box.value) == (["1", "2"], 1)
     box = next(element for element in click_toggle(app).selectbox if element.label == "Layer")
-    assert (box.options, box.value) == (["0", "1"], 1)
+    assert (box.options, box.value) == (["1", "2"], 1)  # the toggle renames tokens only
 
 
 def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> None:
@@ -94,9 +94,9 @@ def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> No
     assert "$W^Q_{2}$" in " ".join(element.value for element in app.markdown)
     assert {table["first"] for table in component_data(app) if "columns_count" in table} == {1}
     app = click_toggle(app)
-    assert "q_{2,3}" in " ".join(box.value for box in app.latex)
-    assert "$W^Q_{1}$" in " ".join(element.value for element in app.markdown)
-    assert {table["first"] for table in component_data(app) if "columns_count" in table} == {0}
+    assert "q_{3,4}" in " ".join(box.value for box in app.latex)
+    assert "$W^Q_{2}$" in " ".join(element.value for element in app.markdown)
+    assert {table["first"] for table in component_data(app) if "columns_count" in table} == {1}
 
 
 def test_the_glossary_has_all_terms_and_a_search(visit: Visit) -> None:

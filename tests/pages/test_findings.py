@@ -119,7 +119,7 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
     assert download_labels(app) == ["All verdicts (.csv)"]
     app.button(key="open-single").click().run()
     result, page_text = results["single"], main_text(app)
-    assert result["reason"] in page_text
+    assert display_text(result["reason"], exact=True) in page_text
     assert result["correction"] in page_text
     (html,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)
     assert "% of the loss" in html

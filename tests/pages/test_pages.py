@@ -167,7 +167,7 @@ def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
     assert messages(app) == [
         "The address has seed='x'; it must be a whole number from 0 to 2147483647.",
         'The address has the field "hed", which this page does not have.',
-        "There is no layer 77 in this model; it has 2, from 0 to 1.",
+        "The address has layer=77, counted from 0; in this model it must be from 0 to 1.",
     ]
     assert (view(app).text, view(app).kind, view(app).layer) == ("She hides books.", "encoder", 1)
     assert component_data(app)[0]["start"]["kind"] == "encoder"

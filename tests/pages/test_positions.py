@@ -104,9 +104,9 @@ def test_the_matrix_is_labelled_with_the_sentence(visit: Visit, vocabulary: Voca
         (chart,) = charts(app)
         labels[side] = chart["layout"]["yaxis"]["ticktext"]
         assert chart["layout"]["xaxis"]["title"]["text"] == "dimension"
-    expected = [f"{position} {escape(piece)}" for position, piece in enumerate(pieces)]
+    expected = [f"{number} {escape(piece)}" for number, piece in enumerate(pieces, 1)]
     assert labels["source"][: len(pieces)] == expected
-    assert labels["target"][0] == "0 &lt;s&gt;"
+    assert labels["target"][0] == "1 &lt;s&gt;"
 
 
 def test_selected_waves_are_stored_in_the_address(visit: Visit) -> None:
@@ -139,7 +139,7 @@ def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     head = view(app).head
     assert head >= 0
     first, *_, sum_chart = charts(app)
-    assert first["layout"]["yaxis"]["ticktext"][0] == f"head {head}"
+    assert first["layout"]["yaxis"]["ticktext"][0] == f"head {head + 1}"
     assert len(charts(app)) == 6
     assert sum_chart["layout"]["title"]["text"].startswith("sum of all four")
     app.selectbox[0].select((head + 1) % 4).run()

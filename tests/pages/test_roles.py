@@ -32,6 +32,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_roles import ROLE_MEASURES
 from transformer.jobs.computation import RESULTS_FOLDER
 from transformer.measures import MEASURES
+from transformer.measures.naming import head_name
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.research import GRID_MEASURES
@@ -139,7 +140,7 @@ def test_all_heads_have_a_cell_with_their_measure(
                 level = grid_data["levels"][row["layer"]][row["head"]]
                 assert level == pytest.approx(row["distance"] / max_distance)
                 description = grid_data["descriptions"][row["layer"]][row["head"]]
-                assert f"layer {row['layer']}, head {row['head']}: " in description
+                assert f"{head_name(row['layer'], row['head'])}: " in description
                 assert format_measure("distance", row["distance"]) in description
     n_without_role = Counter(card["role"]["group"] for card in stored_report["cards"])["none"]
     if n_without_role == 24:
@@ -172,7 +173,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     )
     card = stored_report["cards"][index]
     page_text = visible_text(app)
-    assert "Encoder self-attention, layer 1, head 3: " in page_text
+    assert "Encoder self-attention, layer 2, head 4: " in page_text
     for name, value in card["measures"].items():
         if name in GRID_MEASURES and value is not None:
             chance = format_measure(name, stored_report["chance"]["encoder"].get(name))

@@ -52,7 +52,6 @@ def figure_data(
     layers: tuple[int, int] | None = None,
     scroll_to: tuple[str, str] | None = None,
     size: str = "normal",
-    exact: bool = True,
 ) -> bytes:
     """Return what `figure1.js` draws.
 
@@ -66,7 +65,6 @@ def figure_data(
         scroll_to: class of an element of the page and the name of its content; when the name
             changes, the page scrolls to the element.
         size: "large" for a projector.
-        exact: count layers from 0.
 
     Raises:
         ValueError: if a drawing has no box for a button.
@@ -90,7 +88,6 @@ def figure_data(
         ],
         "words": dict(words or {}),
         "layers": layers,
-        "exact": exact,
         "scroll_to": scroll_to,
         "opened": open_box,
         "large": size == "large",

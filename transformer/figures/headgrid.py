@@ -42,7 +42,6 @@ def headgrid_data(
     legend: str,
     chosen: tuple[str, int, int] | None = None,
     large: bool = False,
-    exact: bool = True,
 ) -> dict[str, Any]:
     """Return what `headgrid.js` draws.
 
@@ -50,7 +49,6 @@ def headgrid_data(
         low, high: values of the lightest and the strongest colour; values outside are clipped.
         legend: what the colour means, with its unit.
         chosen: the selected cell: name of its grid, layer and head.
-        exact: count layers and heads from 0.
 
     Raises:
         ValueError: if `low` is not below `high`, or marks or descriptions do not match the values.
@@ -67,11 +65,9 @@ def headgrid_data(
             {
                 "name": grid.name,
                 "label": grid.label,
-                "rows": [
-                    str(display_number(layer, exact)) for layer in range(grid.values.shape[0])
-                ],
+                "rows": [str(display_number(layer)) for layer in range(grid.values.shape[0])],
                 "columns": list(grid.columns)
-                or [str(display_number(head, exact)) for head in range(grid.values.shape[1])],
+                or [str(display_number(head)) for head in range(grid.values.shape[1])],
                 "levels": [
                     [
                         None if math.isnan(value) else min(max((float(value) - low) / span, 0), 1)

@@ -23,7 +23,6 @@ def switchboard_data(
     moved: Mapping[str, Float[np.ndarray, "layers heads"]] | None = None,
     chosen: tuple[str, int, int] | None = None,
     large: bool = False,
-    exact: bool = True,
 ) -> bytes:
     """Return what `switchboard.js` draws: a switch with a thumbnail per head, or with `moved` a
     button per head.
@@ -34,7 +33,6 @@ def switchboard_data(
         off: the heads that are switched off, in the form that `parse_heads` reads.
         moved: how much each head changed, from 0 to 1, by kind; other kinds are left out.
         chosen: kind, layer and head of the selected head.
-        exact: count layers and heads from 0, and write them as in the address.
 
     Raises:
         ValueError: if the values of a kind have another shape than its heads.
@@ -60,6 +58,5 @@ def switchboard_data(
         "moved": moved is not None,
         "chosen": None if chosen is None else list(chosen),
         "large": large,
-        "exact": exact,
     }
     return pack(header, parts)

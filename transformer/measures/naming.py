@@ -1,8 +1,8 @@
-"""Display names of tokens, layers and heads: exact, as in the model, or readable.
+"""Display names of tokens, layers and heads.
 
-Exact names have "▁" at the beginning of words, `<s>`, `</s>`, and numbers from 0 as in
-`trace.weights(kind, layer)[head]`. Readable names have none of these symbols and count from 1.
-`browser/naming.js` does the same.
+Names of tokens are exact, as in the model, with "▁" at the beginning of words, `<s>` and `</s>`, or
+readable, without these symbols. Layers and heads are counted from 1; addresses and the Python API,
+as in `trace.weights(kind, layer)[head]`, count from 0. `browser/naming.js` does the same.
 """
 
 from __future__ import annotations
@@ -60,23 +60,29 @@ def _only_punctuation(name: str) -> bool:
     return all(unicodedata.category(letter)[0] in "PS" for letter in name)
 
 
-def display_number(number: int, exact: bool = False) -> int:
-    """Return the displayed number of a layer or head."""
-    return number if exact else number + 1
+def display_number(index: int) -> int:
+    """Return the displayed number of a layer, head or position, from 1."""
+    return index + 1
 
 
-def layer_name(layer: int, exact: bool = False) -> str:
-    return f"layer {display_number(layer, exact)}"
+def layer_name(layer: int) -> str:
+    return f"layer {display_number(layer)}"
 
 
-def head_name(layer: int, head: int, exact: bool = False) -> str:
+def head_name(layer: int, head: int) -> str:
     """Return a name such as "layer 4, head 2"."""
-    return f"{layer_name(layer, exact)}, head {display_number(head, exact)}"
+    return f"{layer_name(layer)}, head {display_number(head)}"
 
 
-def short_name(layer: int, head: int, exact: bool = False) -> str:
+def short_name(layer: int, head: int) -> str:
     """Return a short name such as "L4·H2"."""
-    return f"L{display_number(layer, exact)}·H{display_number(head, exact)}"
+    return f"L{display_number(layer)}·H{display_number(head)}"
+
+
+def index_name(layer: int, head: int) -> str:
+    """Return a short name with the indices from 0, such as "L3·H1", for numbers that are read by a
+    program; `display_text` rewrites it."""
+    return f"L{layer}·H{head}"
 
 
 def file_name(content: str, model: str = "", text: str = "", *parts: str) -> str:
@@ -95,12 +101,12 @@ def _slug(text: str) -> str:
 
 
 def display_text(text: str, exact: bool = False) -> str:
-    """Rewrite a text with exact names, "layer 3, head 1", "L3·H1" and `</s>`, for display."""
-    if exact:
-        return text
-    text = text.replace("<unk>", "the unknown token")
-    for token, name in CONTROL_NAMES.items():
-        text = text.replace(token, f"“{name}”")
+    """Rewrite a text with indices from 0, "layer 3, head 1" and "L3·H1", for display, and with
+    readable names of `</s>` and the other control tokens unless `exact`."""
+    if not exact:
+        text = text.replace("<unk>", "the unknown token")
+        for token, name in CONTROL_NAMES.items():
+            text = text.replace(token, f"“{name}”")
     text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
     return re.sub(
         r"\b([Ll]ayer|[Hh]ead) (\d+)", lambda m: f"{m[1]} {display_number(int(m[2]))}", text
@@ -111,14 +117,12 @@ _SUBSCRIPT = re.compile(r"(\w*)_\{((?:\d+|[a-z]|[a-z]=\d+)(?:,(?:\d+|[a-z]))*)\}
 _CONCATENATED = re.compile(r"\\quad (\d+) = (\d+) (\\cdot \d+) \+ (\d+)")
 
 
-def display_latex(text: str, exact: bool = False) -> str:
+def display_latex(text: str) -> str:
     """Rewrite a formula of `analysis.inside`, whose subscripts count from 0, for display.
 
     Ids of the vocabulary (v) stay, as in E_{264,5}, and so does P(y_{3}), which is the third output
     in the paper's numbering.
     """
-    if exact:
-        return text
 
     def subscript(match: re.Match[str]) -> str:
         letter, indices = match[1], match[2].split(",")

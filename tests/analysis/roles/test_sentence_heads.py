@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transformer.analysis.alignment.aligner_errors import TargetRow
 from transformer.analysis.alignment.aligner_head import AlignerHead
@@ -19,7 +21,7 @@ from transformer.analysis.roles.sentence_heads import (
     strongest_pairs,
 )
 from transformer.inference import Trace
-from transformer.measures.words import plain_words
+from transformer.measures.words import merge, plain_words, rows_of_written, word_labels, words
 
 LAYERS, HEADS = 2, 3
 SRC = ("▁the", "▁red", "▁um", "brella", ".", "</s>")
@@ -90,20 +92,19 @@ def test_an_aligner_may_use_the_row_that_reads_the_word() -> None:
         for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("input"))
     }["aligner"]
     assert (aligns.word, aligns.attended_word) == ("parapluie", "umbrella")
-    assert aligns.weight == pytest.approx(0.92)
+    assert aligns.weight == pytest.approx(0.94)  # 0.9 and twice 0.02, as for “umbrella.”
     assert aligns.rows == (2, 3)
-    assert (aligns.count, aligns.total) == (3, 3)
+    assert (aligns.count, aligns.total) == (2, 3)  # “rouge.” has the row of the full stop too
     wrong = {
         head.pattern: head
         for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("output"))
     }["aligner"]
-    assert (wrong.word, wrong.attended_word) == ("rouge", "umbrella")
+    assert wrong.count == 0
 
 
 def test_an_uncertain_link_is_reported_with_its_weight() -> None:
-    aligns = {head.pattern: head for head in salient_heads(TraceWithWeights({}), aligner("input"))}[
-        "aligner"
-    ]
+    trace = TraceWithWeights({("cross", 1, 2): rows_attending_to([5] * 6, 6, 0.4)})
+    aligns = {head.pattern: head for head in salient_heads(trace, aligner("input"))}["aligner"]
     assert aligns.count == 0
     assert aligns.weight < sentence_heads.MIN_SHARE
 
@@ -120,10 +121,10 @@ def test_each_kind_of_head_is_recognised() -> None:
     aligns = heads["aligner"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
     assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
-    # Both words have two tokens: 0.9 on one token and 0.02 on the other.
-    assert aligns.weight == pytest.approx(0.92, abs=1e-6)
+    # 0.9 on one token, 0.02 on the other, and 0.02 on the full stop, which pictures show with it.
+    assert aligns.weight == pytest.approx(0.94, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
-    assert (aligns.count, aligns.total) == (3, 3)
+    assert (aligns.count, aligns.total) == (2, 3)  # “rouge.” has the row of the full stop too
     previous = heads["previous"]
     assert (previous.kind, previous.layer, previous.head) == ("encoder", 0, 1)
     assert (previous.word, previous.attended_word, previous.rows) == ("red", "the", (1,))
@@ -194,3 +195,37 @@ def test_notices_agree_with_the_trace(trace: Trace, monkeypatch: pytest.MonkeyPa
             if label == item.attended_word
         ]
         assert any(abs(weight - item.weight) < 1e-6 for weight in candidates)
+
+
+WORDS = (
+    ("▁the",),
+    ("▁um", "brella"),
+    ("▁umbrella", "."),
+    ("▁Yes", "!"),
+    ("▁—",),
+    ("▁it", "'s", ","),
+)
+sentences = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(
+    lambda chosen: [piece for word in chosen for piece in word]
+)
+
+
+@given(sentences, sentences, st.integers(0, 2**32 - 1), st.sampled_from(["output", "input"]))
+def test_a_measured_aligner_is_described_by_the_weights_that_pictures_show(
+    source: list[str], target: list[str], seed: int, to: TargetRow
+) -> None:
+    """Pictures show whole words with their punctuation: `words`."""
+    src, tgt = (*source, "</s>"), ("<s>", *target)
+    rows = np.random.default_rng(seed).dirichlet([0.2] * len(src), len(tgt)).astype(np.float32)
+    trace = TraceWithWeights({("cross", 1, 2): rows}, src, tgt)
+    found = [head for head in salient_heads(trace, aligner(to)) if head.pattern == "aligner"]
+    if not found:
+        return
+    written = trace.predicted_tokens
+    shown = merge(rows_of_written(rows.astype(float), to), words(written), words(src))
+    columns = [n for n, label in enumerate(word_labels(src)) if label.strip(".,!—</s>")]
+    is_word = [bool(label.strip(".,!—</s>")) for label in word_labels(written)]
+    greatest = shown[is_word][:, columns].max(axis=-1)
+    [head] = found
+    assert (head.count, head.total) == ((greatest >= 0.5).sum(), len(greatest))
+    assert np.isclose(greatest, head.weight).any()

@@ -56,11 +56,11 @@ test("no CSV cell is a formula, and other cells are unchanged", async () => {
 test("file names contain only characters that every file system accepts", () => {
   for (
     const [source, state, name] of [
-      ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L0-H0"],
-      ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L0-H0"],
-      ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L0-H0"],
-      ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L2-mean"],
-      ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L0-H3`],
+      ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L1-H1"],
+      ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L1-H1"],
+      ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L1-H1"],
+      ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L3-mean"],
+      ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L1-H4`],
     ]
   ) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
 });

@@ -95,6 +95,18 @@ test("a sentence says where the head looks, and when it is unsure", () => {
   assert.equal(unsureWords(data.words), 2);
 });
 
+test("the sentences call a head unsure for the words that the caption counts", () => {
+  for (let run = 0; run < 2000; run++) {
+    const weights = Array.from({ length: 1 + run % 6 }, () => Math.random() ** 3);
+    const sum = weights.reduce((a, b) => a + b) + Math.random();
+    const data = { words: [word(weights.map((weight) => weight / sum), 0.5, Math.random() / 2)] };
+    const sentence = stepSentence(data, 0).filter((part) => typeof part === "string").join("");
+    assert.equal(sentence.includes("unsure"), unsureWords(data.words) === 1, sentence);
+    const percent = Number(/(\d+)%\)\.$/.exec(sentence)?.[1] ?? 0);
+    if (percent) assert.equal(percent < 50, sentence.includes("unsure"), sentence);
+  }
+});
+
 test("percentages are rounded and punctuation is removed", () => {
   assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100%", "> 99%", "73%", "1%", "< 1%"]);
   assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(withoutPunctuation), ["étudiant", "?", "l'eau", "été"]);

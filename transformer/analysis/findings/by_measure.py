@@ -26,7 +26,7 @@ from transformer.analysis.roles.head_measures import measure_heads
 from transformer.inference import Translator
 from transformer.measures import MEASURES, Measure, PublishedClaim
 from transformer.measures.chart import Chart
-from transformer.measures.naming import short_name
+from transformer.measures.naming import index_name
 from transformer.measures.role_rules import POSITIONAL
 
 
@@ -80,7 +80,7 @@ def _test_claim(
     samples = BootstrapSamples.from_ratios(head_values * rows[measurable], rows[measurable][None])
     n_heads = values.shape[1]
     heads = [(layer, head) for layer in layers for head in range(n_heads)]
-    records = [(short_name(*head, exact=True), *head) for head in heads]
+    records = [(index_name(*head), *head) for head in heads]
     table = pd.DataFrame(records, columns=["label", "layer", "head"])
     table["share"] = samples.values
     _add_bounds(table, samples)
@@ -123,9 +123,7 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
     for layer, head in np.ndindex(strongest_keys.best.shape[:2]):
         offset, share, reachable_share = strongest_keys.constant(layer, head)
         shares, counts = strongest_keys.by_sentence(layer, head, offset, n)
-        records.append(
-            (short_name(layer, head, exact=True), layer, head, offset, share, reachable_share)
-        )
+        records.append((index_name(layer, head), layer, head, offset, share, reachable_share))
         hits.append(shares * counts)
         rows.append(counts)
     table = pd.DataFrame(records, columns=["label", "layer", "head", "offset", "share", "reach"])

@@ -24,7 +24,7 @@ from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.interventions.switching import Head, all_heads
 from transformer.inference import Translator
 from transformer.measures.chart import Chart
-from transformer.measures.naming import short_name
+from transformer.measures.naming import index_name
 
 FLOOR = 0.01
 """Relative growth of the loss that matters; below it, the paper's BLEU would hardly change."""
@@ -68,7 +68,7 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     )
     worst, counts = table.iloc[-1], table["needed"].value_counts()
     yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "inconclusive"))
-    name = short_name(worst["layer"], worst["head"], exact=True)
+    name = index_name(worst["layer"], worst["head"])
     reason = (
         f"Without one head, the median growth over {len(table)} heads is {format_effect(effect)}. "
         f"By simultaneous intervals it is more than {FLOOR:.0%} for {yes} of them and less for "

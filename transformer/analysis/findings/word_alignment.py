@@ -28,7 +28,7 @@ from transformer.analysis.findings.finding import (
 )
 from transformer.inference import Translator
 from transformer.measures.chart import Chart
-from transformer.measures.naming import short_name
+from transformer.measures.naming import index_name
 
 FLOOR = 1.0
 """Smallest difference of error rates that matters, in percentage points."""
@@ -90,7 +90,7 @@ def head_aligners(errors: AlignerErrors) -> list[ScoredAligner]:
     """Return an aligner for each head and method."""
     return [
         ScoredAligner(
-            f"head {short_name(n, head, exact=True)} by its {score_kind} ({target_row})",
+            f"head {index_name(n, head)} by its {score_kind} ({target_row})",
             score_kind,
             target_row,
             n,

@@ -1,7 +1,9 @@
 """The most salient heads on one sentence: an aligner, a previous-word head, and attention sinks.
 
 These are for a first impression and use this sentence only, except for an aligner that was measured
-against gold links (`alignment.aligner_head`); `head_roles` uses a whole corpus.
+against gold links (`alignment.aligner_head`); `head_roles` uses a whole corpus. A head is chosen by
+its weights between words without punctuation; the weights that describe it are those that pictures
+show, in which punctuation belongs to the word before it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.measures.pieces import CONTROL
 from transformer.measures.registry import AttentionTrace
 from transformer.measures.tokens import share
-from transformer.measures.words import merge, plain_words, rows_of_written
+from transformer.measures.words import merge, plain_words, rows_of_written, words
 
 MIN_SHARE = 0.5
 """The minimum share for a salient head. A head with uniform weights over three or more tokens never
@@ -133,17 +135,20 @@ def _aligns(trace: LayeredTrace) -> SalientHead | None:
     best = int(shares.argmax())
     if shares[best] < MIN_SHARE:
         return None
-    clear = pairs & (weights[best] >= MIN_SHARE)
+    layer, head = divmod(best, len(word_weights[0]))
+    shown = _shown(trace.weights("cross", layer)[head], trace, target, source)
+    clear = pairs & (shown >= MIN_SHARE)
+    if not clear.any():
+        return None
     # Prefer long words, which are names and nouns rather than articles.
     row, column = max(
         np.argwhere(clear).tolist(),
-        key=lambda cell: (len(column_labels[source[cell[1]]]), weights[best, cell[0], cell[1]]),
+        key=lambda cell: (len(column_labels[source[cell[1]]]), shown[cell[0], cell[1]]),
     )
-    layer, head = divmod(best, len(word_weights[0]))
     return SalientHead(
         "aligner", "cross", layer, head, float(shares[best]),
         row_labels[target[row]], column_labels[source[column]],
-        float(weights[best, row, column]), _pieces(rows, target[row]),
+        float(shown[row, column]), _pieces(rows, target[row]),
         int(clear.sum()), len(target),
     )  # fmt: skip
 
@@ -151,13 +156,13 @@ def _aligns(trace: LayeredTrace) -> SalientHead | None:
 def _measured(trace: LayeredTrace, aligner: AlignerHead) -> SalientHead | None:
     """Return the measured aligner on this sentence, with each word's largest weight."""
     rows, row_labels = plain_words(trace.predicted_tokens)
-    columns, column_labels = plain_words(trace.src_tokens)
+    _, column_labels = plain_words(trace.src_tokens)
     target, source = _word_positions(row_labels), _word_positions(column_labels)
     if min(len(target), len(source)) < 2:
         return None
     head_weights = trace.weights("cross", aligner.layer)[aligner.head].astype(np.float64)
     rows_by_word = rows_of_written(head_weights, aligner.weights_to)
-    weights = merge(rows_by_word, rows, columns)[target][:, source]
+    weights = _shown(rows_by_word, trace, target, source)
     best = weights.max(axis=-1)
     # Prefer a long one of the clearest words: names and nouns rather than articles.
     row = max(
@@ -187,11 +192,13 @@ def _previous_word(trace: LayeredTrace) -> SalientHead | None:
             head = int(shares.argmax())
             if shares[head] < MIN_SHARE or (best and shares[head] <= best.share):
                 continue
-            index = int(shares_by_word[head].argmax())
+            before = [row - 1 for row in rows]
+            shown = _shown_between(weights[head], tokens, tokens, rows, before).diagonal()
+            index = int(shown.argmax())
             best = SalientHead(
                 "previous", kind, layer, head, float(shares[head]),
-                labels[rows[index]], labels[rows[index] - 1], float(shares_by_word[head, index]),
-                _pieces(numbers, rows[index]), int((shares_by_word[head] >= MIN_SHARE).sum()),
+                labels[rows[index]], labels[rows[index] - 1], float(shown[index]),
+                _pieces(numbers, rows[index]), int((shown >= MIN_SHARE).sum()),
                 len(rows),
             )  # fmt: skip
     return best
@@ -243,6 +250,38 @@ def _layers(
         except ValueError:
             return
         yield layer, weights.astype(np.float64)
+
+
+def _shown(
+    weights: Float[np.ndarray, "row column"],
+    trace: LayeredTrace,
+    target: Sequence[int],
+    source: Sequence[int],
+) -> Float[np.ndarray, "target source"]:
+    return _shown_between(weights, trace.predicted_tokens, trace.src_tokens, target, source)
+
+
+def _shown_between(
+    weights: Float[np.ndarray, "row column"],
+    row_tokens: Sequence[str],
+    column_tokens: Sequence[str],
+    rows: Sequence[int],
+    columns: Sequence[int],
+) -> Float[np.ndarray, "rows columns"]:
+    """Return the weights between words, numbered as by `plain_words`, as pictures show them:
+    between `words`, which include punctuation."""
+    merged = merge(weights.astype(np.float64), words(row_tokens), words(column_tokens))
+    shown_rows = _shown_numbers(row_tokens, rows)
+    selected: Float[np.ndarray, "rows columns"] = merged[shown_rows][
+        :, _shown_numbers(column_tokens, columns)
+    ]
+    return selected
+
+
+def _shown_numbers(tokens: Sequence[str], numbers: Sequence[int]) -> list[int]:
+    """Return the number in `words` of each of these words, numbered as by `plain_words`."""
+    plain, shown = plain_words(tokens)[0], words(tokens)
+    return [shown[plain.index(number)] for number in numbers]
 
 
 def _word_positions(labels: Sequence[str]) -> list[int]:

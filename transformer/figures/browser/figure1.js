@@ -4,7 +4,7 @@
 
 import { clampIndex, colours, el, SVG } from "./base.js";
 import { animateVectors, pathsInto } from "./figure1-vectors.js";
-import { displayNumber, layerName, setExactNames } from "./naming.js";
+import { displayNumber, layerName } from "./naming.js";
 import { unpack } from "./store.js";
 
 const ARROW_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
@@ -17,7 +17,6 @@ export function figure1View(container, report) {
 
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
-    setExactNames(header.exact);
     draw();
     if (lastOpened !== null && lastOpened !== header.opened) animateArrival();
     lastOpened = header.opened;

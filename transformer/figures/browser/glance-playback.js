@@ -60,35 +60,40 @@ export function wholePercent(p) {
 // A word without its final punctuation, unless it consists of punctuation.
 export const withoutPunctuation = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
 
-// Below this weight a head is called unsure: no word gets more than all others together.
-export const UNSURE_BELOW = 0.5;
+// A head is unsure about a word if it gives no place half of its weight, in the whole percent that are shown.
+const isUnsure = ({ weights, end_weight: endWeight }) => Math.round(100 * Math.max(endWeight, ...weights)) < 50;
 
 // Number of words about which the head is unsure.
-export const unsureWords = (words) =>
-  words.filter(({ weights, end_weight: endWeight }) => Math.max(endWeight, ...weights) < UNSURE_BELOW).length;
+export const unsureWords = (words) => words.filter(isUnsure).length;
 
 // The sentence about a step: texts, and words as { source } or { target } with their indices.
 export function stepSentence(data, step) {
-  const { p, weights, end_weight: endWeight } = data.words[step];
+  const { p } = data.words[step];
   const timing = data.to === "input" ? "just after, this head " : "this head ";
   return [
     "The model writes ",
     { target: step },
     ` (${wholePercent(p)}); ${timing}`,
-    ...attendedWords(weights, endWeight),
+    ...attendedWords(data.words[step]),
     ".",
   ];
 }
 
-function attendedWords(weights, endWeight) {
+function attendedWords(word) {
+  const { weights, end_weight: endWeight } = word;
   const [first, second] = strongest(weights);
   const top = weights[first] ?? 0;
-  if (endWeight >= top) return [`attends mostly to the end of the sentence (${wholePercent(endWeight)})`];
-  if (top >= 0.6 || second === undefined) return ["attends to ", { source: first }, ` (${wholePercent(top)})`];
-  if (weights[second] >= 0.6 * top && top + weights[second] >= 0.6) {
-    return ["attends to ", { source: Math.min(first, second) }, " and to ", { source: Math.max(first, second) }];
+  const unsure = isUnsure(word);
+  if (endWeight >= top) {
+    const place = `to the end of the sentence (${wholePercent(endWeight)})`;
+    return [unsure ? `is unsure: it attends most ${place}` : `attends mostly ${place}`];
   }
-  return ["is unsure: it attends to many words, most to ", { source: first }, ` (${wholePercent(top)})`];
+  if (top < 0.6 && weights[second] >= 0.6 * top && top + weights[second] >= 0.6) {
+    const verb = unsure ? "is unsure: it attends to " : "attends to ";
+    return [verb, { source: Math.min(first, second) }, " and to ", { source: Math.max(first, second) }];
+  }
+  const verb = unsure ? "is unsure: it attends to many words, most to " : "attends to ";
+  return [verb, { source: first }, ` (${wholePercent(top)})`];
 }
 
 // The model's own word with the lowest probability among those with alternatives; -1 if there is none.

@@ -91,7 +91,7 @@ export function makeHeadChips(ctx) {
     const layerHeads = headsOfLayer(side, state.layer);
     const chipHeads = [...layerHeads, ...shownHeads.filter(({ layer }) => layer !== state.layer)];
     const depth = side.depths[state.kind];
-    if (layers.length !== depth || layers.options[0].text !== displayNumber(0)) {
+    if (layers.length !== depth) {
       layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, displayNumber(i))));
     }
     layers.value = String(state.layer);

@@ -41,7 +41,7 @@ const SHORTCUTS = [
   ["l", "next layer; L: previous layer", (state, side) => ({ layer: (state.layer + 1) % side.depths[state.kind] })],
   ["L", null, (state, side) => ({ layer: (state.layer + side.depths[state.kind] - 1) % side.depths[state.kind] })],
   ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
-  ["w", "show tokens and numbers from 0, or whole words and numbers from 1", (state) => ({ exact: 1 - state.exact })],
+  ["w", "show tokens or whole words", (state) => ({ exact: 1 - state.exact })],
   [
     "s",
     "start and end shown, dimmed or hidden",

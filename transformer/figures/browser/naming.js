@@ -1,5 +1,5 @@
-// Names of tokens, layers and heads. Exact names are the model's: pieces, special tokens and numbers from 0.
-// Readable names have no markers such as “▁”, and numbers start from 1. The same as measures/naming.py.
+// Names of tokens, layers and heads. Exact names of tokens are the model's: pieces and special tokens. Readable names
+// have no markers such as “▁”. Layers and heads are counted from 1. The same as measures/naming.py.
 
 let exact = true;
 
@@ -42,9 +42,8 @@ export const pieceNames = (
   { tokens, words },
 ) => (exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1])));
 
-// Readable numbers of layers and heads start from 1.
-/** @param {number} number */
-export const displayNumber = (number) => String(exact ? number : number + 1);
+/** @param {number} index of a layer or head, from 0 */
+export const displayNumber = (index) => String(index + 1);
 /** @param {number} layer */
 export const layerName = (layer) => `layer ${displayNumber(layer)}`;
 /** @param {Head} head */

@@ -5,7 +5,7 @@
 import { ARROWS, clampIndex, colours, el, isBright } from "./base.js";
 import { readOff, writeOff } from "./head-codes.js";
 import { makeBar } from "./legend.js";
-import { displayNumber, hasExactNames, headName, layerName, setExactNames, shortName } from "./naming.js";
+import { displayNumber, headName, layerName, shortName } from "./naming.js";
 import { unpack } from "./store.js";
 import { paintThumb } from "./thumbnail.js";
 
@@ -34,7 +34,6 @@ export function switchboardView(container, report) {
   function show(bytes) {
     const unpacked = unpack(bytes);
     [header, parts] = [unpacked.header, unpacked.parts];
-    setExactNames(header.exact);
     const at = pendingReports.indexOf(header.off);
     if (at >= 0) pendingReports.splice(0, at + 1);
     else {
@@ -47,7 +46,7 @@ export function switchboardView(container, report) {
   function redraw() {
     if (!header || !frame.isConnected) return;
     frame.dataset.size = header.large ? "large" : "normal";
-    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved, header.exact]);
+    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved]);
     if (key !== builtKey) build();
     builtKey = key;
     const theme = colours(frame);
@@ -114,12 +113,10 @@ export function switchboardView(container, report) {
     column,
   ) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
 
-  // The heads that are off: readable names, or the codes of the address.
+  // The names of the heads that are off.
   function namesOff(heads) {
-    const written = writeOff(heads, header);
-    if (hasExactNames()) return written.replaceAll(",", ", ");
     const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
-    return written.split(",").map((code) => {
+    return writeOff(heads, header).split(",").map((code) => {
       const [layer, head] = code.slice(1).split(".").map(Number);
       return `${labels[code[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
     }).join(", ");

@@ -148,7 +148,8 @@ def clamp(n_layers: int, n_heads: int) -> list[str]:
         index = getattr(view(), name)
         if index >= count:
             problems.append(
-                f"There is no {name} {index} in this model; it has {count}, from 0 to {count - 1}."
+                f"The address has {name}={index}, counted from 0; in this model it must be from 0 "
+                f"to {count - 1}."
             )
             set_fields(**{name: count - 1})
     return problems

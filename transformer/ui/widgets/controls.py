@@ -115,7 +115,7 @@ def layer_and_head(model: Model) -> None:
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
         st.selectbox(
             options=range(count),
-            format_func=display_names.numbering(),
+            format_func=display_names.number,
             width=90,
             **state.bound(name),
         )

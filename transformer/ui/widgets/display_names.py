@@ -3,7 +3,7 @@ words and exact tokens on all pages (`measures.naming` for this session)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -11,15 +11,15 @@ from transformer.measures import naming
 from transformer.ui.base import state
 
 TOGGLE_HELP = (
-    "Show the model's tokens and special tokens, count layers and heads from 0, and show the "
-    "matching Python code. Off: whole words, and numbers from 1."
+    "Show the model's tokens and special tokens, and the matching Python code, which counts layers "
+    "and heads from 0. Off: whole words."
 )
 TOKEN_CAPTION = "Tokens may be parts of words; “…” marks the continuation of a word."
 """Caption where whole words cannot be shown."""
 
 
 def is_exact() -> bool:
-    """Return whether this session shows exact tokens and counts from 0."""
+    """Return whether this session shows exact tokens."""
     return bool(state.view().exact)
 
 
@@ -41,15 +41,15 @@ def piece(piece: str) -> str:
 
 
 def layer(number: int) -> str:
-    return naming.layer_name(number, is_exact())
+    return naming.layer_name(number)
 
 
 def head(layer: int, head: int) -> str:
-    return naming.head_name(layer, head, is_exact())
+    return naming.head_name(layer, head)
 
 
 def short_head(layer: int, head: int) -> str:
-    return naming.short_name(layer, head, is_exact())
+    return naming.short_name(layer, head)
 
 
 def for_file_name(layer: int, head: int) -> str:
@@ -70,25 +70,9 @@ def token_caption() -> None:
         st.caption(TOKEN_CAPTION)
 
 
-def number(count: int) -> str:
-    """Return the number of a layer, head or position as it is shown."""
-    return str(naming.display_number(count, is_exact()))
-
-
-def first_number() -> int:
-    """Return the number of the first layer, head or position as it is shown: 0 or 1."""
-    return naming.display_number(0, is_exact())
-
-
-def numbering() -> Callable[[int], str]:
-    """Return `number` as a function that also works outside of the session, for menus."""
-    exact = is_exact()
-    return lambda count: str(naming.display_number(count, exact))
-
-
-def latex(formula: str) -> str:
-    """`naming.display_latex` for this session."""
-    return naming.display_latex(formula, is_exact())
+def number(index: int) -> str:
+    """Return the number of a layer, head or position as it is shown, from 1."""
+    return str(naming.display_number(index))
 
 
 def display_text(text: str) -> str:

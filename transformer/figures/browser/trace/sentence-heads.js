@@ -2,7 +2,7 @@
 // and a line of text for each. The same as analysis/roles/sentence_heads.py and ui/widgets/notable_heads.py.
 
 import { Tensor } from "../model/tensor.js";
-import { isControl, mergeWords, plainWords } from "./words.js";
+import { isControl, mergeWords, plainWords, wordNumbers } from "./words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
 /** @typedef {{ role: string, segments: [string, boolean][], state: any }} HeadNotice */
@@ -35,7 +35,12 @@ const notice = (role, segments, kind, position, tokens, to = "output") => ({
     pin: "",
   },
 });
-const weightText = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
+// Two decimals, which are on the same side of one half as the weight.
+function weightText(weight) {
+  if (weight >= 0.995 && weight < 1) return "more than 0.99";
+  if (weight < CLEAR && weight >= 0.495) return "almost 0.50";
+  return weight.toFixed(2);
+}
 const wordIndices = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
 const piecesOf = (numbers, word) =>
   numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
@@ -53,10 +58,15 @@ function clearestAligner(trace) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
   const [target, source] = [wordIndices(rows.labels), wordIndices(columns.labels)];
   if (Math.min(target.length, source.length) < 2) return null;
-  const { weightAt, best, shares, pairs } = alignment(trace, rows, columns, target, source);
+  const { best, shares, pairs } = alignment(trace, rows, columns, target, source);
   if (shares[best] < CLEAR) return null;
-  const weight = ([i, j]) => weightAt(best, target[i], source[j]);
+  const [layer, head] = heads(trace)[best];
+  /** @type {[string[], string[]]} */
+  const tokens = [trace.predictedTokens, trace.srcTokens];
+  const shown = shownWeights(trace.weights("cross", layer), head, "output", tokens, [target, source]);
+  const weight = ([i, j]) => shown[i][j];
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
+  if (!clear.length) return null;
   // Prefer long words: nouns and names rather than articles.
   const length = ([, j]) => [...columns.labels[source[j]]].length;
   const [i, j] = clear.reduce((
@@ -68,12 +78,12 @@ function clearestAligner(trace) {
     [
       ["To write ", false],
       [rows.labels[target[i]], true],
-      [", this head attends to ", false],
+      [", one head attends to ", false],
       [columns.labels[source[j]], true],
       [
         ` with weight ${
           weightText(weight([i, j]))
-        }. ${clear.length} of ${target.length} words give their source word more than half:`,
+        }. ${clear.length} of ${target.length} words give their source word at least half:`,
         false,
       ],
     ],
@@ -89,8 +99,9 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
   const [target, source] = [wordIndices(rows.labels), wordIndices(columns.labels)];
   if (Math.min(target.length, source.length) < 2) return null;
-  const { values, n } = headWordWeights(trace.weights("cross", layer), head, to, rows.numbers, columns.numbers);
-  const weights = target.map((word) => source.map((other) => values[word * n + other]));
+  /** @type {[string[], string[]]} */
+  const tokens = [trace.predictedTokens, trace.srcTokens];
+  const weights = shownWeights(trace.weights("cross", layer), head, to, tokens, [target, source]);
   const best = weights.map((row) => Math.max(...row));
   const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
@@ -101,7 +112,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const readRows = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;
   const clarity = !unsure
-    ? "Every target word gives more than half of its weight to one source word."
+    ? "Every target word gives at least half of its weight to one source word."
     : clear
     ? `It is uncertain for ${unsure} of the ${target.length} target words: no source word gets half of its weight.`
     : "It is uncertain on this sentence: no target word gives half of its weight to one source word.";
@@ -110,7 +121,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
     [
       [to === "input" ? "After writing " : "To write ", false],
       [rows.labels[target[row]], true],
-      [", this head attends most to ", false],
+      [", one head attends most to ", false],
       [columns.labels[source[weights[row].indexOf(best[row])]], true],
       [
         ` with ${
@@ -126,15 +137,23 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   );
 }
 
-// The weights of one head between words; with `to` "input" a token has the next row, which reads it.
-function headWordWeights(weights, head, to, rowWords, columnWords) {
+// The weights of one head between words, numbered as by `plainWords`, as pictures show them: between words with their
+// punctuation. With `to` "input" a token has the next row, which reads it.
+function shownWeights(weights, head, to, [rowTokens, columnTokens], [rowWords, columnWords]) {
   const [, rows, columns] = weights.shape;
   const shifted = new Tensor([1, rows, columns]);
   for (let i = 0; i < rows; i++) {
     shifted.row(i).set(weights.row(head * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i)));
   }
-  const { values, shape } = mergeWords(shifted, rowWords, columnWords);
-  return { values, n: shape[2] };
+  const { values, shape: [, , n] } = mergeWords(shifted, wordNumbers(rowTokens), wordNumbers(columnTokens));
+  const shownColumns = shownNumbers(columnTokens, columnWords);
+  return shownNumbers(rowTokens, rowWords).map((i) => shownColumns.map((j) => values[i * n + j]));
+}
+
+// The number in `wordNumbers` of each of these words, numbered as by `plainWords`.
+function shownNumbers(tokens, words) {
+  const [plain, shown] = [plainWords(tokens).numbers, wordNumbers(tokens)];
+  return words.map((word) => shown[plain.indexOf(word)]);
 }
 
 // Weights between words, the pairs that are each other's strongest in the mean of all heads, and each head's mean weight
@@ -157,7 +176,7 @@ function alignment(trace, rows, columns, target, source) {
     pairs.reduce((sum, [i, j]) => sum + weightAt(number, target[i], source[j]), 0) /
     Math.min(target.length, source.length)
   );
-  return { weightAt, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
+  return { shares, pairs, best: shares.indexOf(Math.max(...shares)) };
 }
 
 // Pairs in which each is the other's strongest.
@@ -181,12 +200,15 @@ function previousWordHead(trace) {
         const weights = rows.map((i) => values[(head * words + i) * words + i - 1]);
         const share = weights.reduce((a, b) => a + b) / rows.length;
         if (share < CLEAR || (best && share <= best.share)) continue;
-        best = { share, kind, position: [layer, head], weights, rows, labels, numbers };
+        best = { share, kind, position: [layer, head], tokens, rows, labels, numbers };
       }
     }
   }
   if (!best) return null;
-  const { weights, rows, labels, numbers } = best;
+  const { tokens, rows, labels, numbers, kind: bestKind, position: [layer, head] } = best;
+  const before = rows.map((i) => i - 1);
+  const shown = shownWeights(trace.weights(bestKind, layer), head, "output", [tokens, tokens], [rows, before]);
+  const weights = shown.map((row, i) => row[i]);
   const strongest = weights.indexOf(Math.max(...weights));
   return notice(
     "previous-word",
@@ -197,7 +219,7 @@ function previousWordHead(trace) {
       [
         `, with weight ${weightText(weights[strongest])}. ${
           weights.filter((weight) => weight >= CLEAR).length
-        } of ${rows.length} words give the previous word more than half:`,
+        } of ${rows.length} words give the previous word at least half:`,
         false,
       ],
     ],

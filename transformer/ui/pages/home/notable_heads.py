@@ -5,7 +5,7 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from transformer.analysis.alignment.aligner_head import AlignerHead
-from transformer.analysis.roles.sentence_heads import SalientHead, salient_heads
+from transformer.analysis.roles.sentence_heads import MIN_SHARE, SalientHead, salient_heads
 from transformer.figures.explorer import Notice
 from transformer.figures.state import State
 from transformer.ui.services.trace_cache import CachedTrace
@@ -74,16 +74,16 @@ def _text_parts(notable: SalientHead) -> Parts:
     if notable.pattern == "aligner":
         statement = (
             f" with weight {_format_weight(notable.weight)}. {counts} words give their source word "
-            "more than half:"
+            "at least half:"
         )
         return (
-            ("To write ", False), (notable.word, True), (", this head attends to ", False),
+            ("To write ", False), (notable.word, True), (", one head attends to ", False),
             (notable.attended_word, True), (statement, False),
         )  # fmt: skip
     if notable.pattern == "previous":
         statement = (
             f", with weight {_format_weight(notable.weight)}. {counts} words give the previous "
-            "word more than half:"
+            "word at least half:"
         )
         return (
             (notable.word, True), (" attends to the previous word, ", False),
@@ -103,7 +103,7 @@ def _aligner_parts(notable: SalientHead) -> Parts:
     n_uncertain = notable.total - notable.count
     statement = f" with {_format_weight(notable.weight)} of its attention. "
     if not n_uncertain:
-        statement += "Every target word gives more than half of its weight to one source word."
+        statement += "Every target word gives at least half of its weight to one source word."
     elif notable.count:
         statement += (
             f"It is uncertain for {n_uncertain} of the {notable.total} target words: no source "
@@ -116,11 +116,14 @@ def _aligner_parts(notable: SalientHead) -> Parts:
         )
     statement += " On human-made links it is the best aligner of this model:"
     return (
-        (introduction, False), (notable.word, True), (", this head attends most to ", False),
+        (introduction, False), (notable.word, True), (", one head attends most to ", False),
         (notable.attended_word, True), (statement, False),
     )  # fmt: skip
 
 
 def _format_weight(weight: float) -> str:
-    """Format with two decimals; "1.00" is only for exactly 1."""
-    return "more than 0.99" if 0.995 <= weight < 1 else f"{weight:.2f}"
+    """Format with two decimals that are on the same side of one half as the weight; "1.00" is only
+    for exactly 1."""
+    if 0.995 <= weight < 1:
+        return "more than 0.99"
+    return "almost 0.50" if 0.495 <= weight < MIN_SHARE else f"{weight:.2f}"

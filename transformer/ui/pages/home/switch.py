@@ -23,7 +23,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, display_names, frame
+from transformer.ui.widgets import controls, frame
 
 MAX_TOKENS = 128
 """Maximum length of source and target; longer tables are slow and hard to read."""
@@ -84,7 +84,6 @@ def _heads(cached_trace: CachedTrace) -> None:
         KINDS,
         view.off,
         large=view.size == "large",
-        exact=display_names.is_exact(),
     )
     switch_results.switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
 

@@ -111,7 +111,7 @@ def position_label(position: int, token: str, exact: bool | None = None) -> str:
             read, and by default the session's setting.
     """
     is_exact = display_names.is_exact() if exact is None else exact
-    return f"{naming.display_number(position, is_exact)} {naming.token_name(token, is_exact)}"
+    return f"{naming.display_number(position)} {naming.token_name(token, is_exact)}"
 
 
 @dataclass

@@ -158,7 +158,6 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
             int(explorer_state["head"]),
         ),
         large=view.size == "large",
-        exact=display_names.is_exact(),
     )
     switchboard(key="moved-heads", data=data, on_choice_change=_select_head)
     table = attention_change_table(shares)

@@ -185,7 +185,7 @@ def _one_token(model: Model, trace: Trace) -> None:
 
 def _token_choice(trace: Trace) -> int:
     tokens = trace.predicted_tokens
-    names, numbering = display_names.tokens(tokens), display_names.numbering()
+    names, numbering = display_names.tokens(tokens), display_names.number
     if state.view().step >= len(tokens):
         state.set_fields(step=len(tokens) - 1)
     st.selectbox(

@@ -20,7 +20,7 @@ from transformer.measures.naming import display_number, file_name
 from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import display_names, tables, terms
+from transformer.ui.widgets import tables, terms
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 
@@ -190,7 +190,6 @@ def _grids(
             limit,
             are_weights,
             dark(),
-            display_names.is_exact(),
             rows,
         )
         with column:
@@ -208,15 +207,14 @@ def _picture(
     limit: float,
     weights: bool,
     dark: bool,
-    exact: bool,
     _rows: pd.DataFrame,
 ) -> go.Figure:
     heads, layers = sorted(_rows["head"].unique()), sorted(_rows["layer"].unique())
     shape = (len(layers), len(heads))
     figure = coloured_table(
         _rows["shown"].to_numpy().reshape(shape),
-        [str(display_number(layer, exact)) for layer in layers],
-        [str(display_number(head, exact)) for head in heads],
+        [str(display_number(layer)) for layer in layers],
+        [str(display_number(head)) for head in heads],
         y_title="layer",
         x_title="head",
         quantity=quantity,

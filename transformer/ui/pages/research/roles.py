@@ -129,7 +129,6 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
         legend=". ".join(legend) + ".",
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
-        exact=display_names.is_exact(),
     )
     with picture:
         _grid(key="cards", data=data, on_choice_change=_select_cell)

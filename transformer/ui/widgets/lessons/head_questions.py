@@ -285,9 +285,7 @@ def ablation(case: LessonCase) -> Question:
         enough = f"One head is enough: without {case.head_name(layer, head)} of {STACKS[kind]}"
     else:
         whole_layer = len(fewest.heads) == config.n_heads
-        heads = (
-            f"{layer_name(layer, case.exact)} of {STACKS[kind]}" if whole_layer else STACKS[kind]
-        )
+        heads = f"{layer_name(layer)} of {STACKS[kind]}" if whole_layer else STACKS[kind]
         enough = f"No single head that was tried is enough; without all heads of {heads}"
     return Question(
         exhibit=f"With all {total} heads: {escaped(original)}",

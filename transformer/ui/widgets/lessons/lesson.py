@@ -70,7 +70,7 @@ class LessonCase:
         return code([naming.token_names(tokens, self.exact)[position]])
 
     def head_name(self, layer: int, head: int) -> str:
-        return naming.head_name(layer, head, self.exact)
+        return naming.head_name(layer, head)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,6 @@ def draw_figure_1(model: Model, stop: Stop, trace: Trace) -> None:
         layers=(model.n_layers, stop.layer),
         scroll_to=("st-key-inside-top", stop.box.stop),
         size=state.view().size,
-        exact=display_names.is_exact(),
     )
     _figure(key="figure-1", data=data, on_choice_change=_open_box)
 

@@ -117,9 +117,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         y_title="row", x_title="dimension", quantity="value", dark=dark(),
     )  # fmt: skip
     figure.update_traces(
-        x=[display_names.first_number() + dimension for dimension in range(SHOWN_DIMENSIONS)][
-            : len(result.sublayer_output)
-        ]
+        x=[1 + dimension for dimension in range(SHOWN_DIMENSIONS)][: len(result.sublayer_output)]
     )
     figure.update_layout(margin={"l": 150})
     chart(figure, "learning-dropout")
@@ -199,7 +197,7 @@ def _position_choice(label: str, tokens: tuple[str, ...], field: str, key: str) 
     """Draw a menu of positions, stored in a field of the view; by default the middle one."""
     stored = getattr(state.view(Inside), field)
     position = stored if 0 <= stored < len(tokens) else len(tokens) // 2
-    names, number = display_names.tokens(tokens), display_names.numbering()
+    names, number = display_names.tokens(tokens), display_names.number
     st.selectbox(
         label,
         range(len(tokens)),

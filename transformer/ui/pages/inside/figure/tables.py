@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer.analysis.inside import OpenedBox, Panel, boxes, snippet, worked_steps
 from transformer.figures.tensors import Table, tensor_data
+from transformer.measures import naming
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import stops
@@ -45,7 +46,7 @@ def _heading(model: Model, panel: Panel) -> None:
     rows, columns = panel.values.shape
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        title, symbol = display_names.display_text(panel.title), display_names.latex(panel.symbol)
+        title, symbol = display_names.display_text(panel.title), naming.display_latex(panel.symbol)
         st.markdown(f"**{stops.with_formulas(title)}** &emsp; ${symbol}$ :small[:gray[{size}]]")
         by_name = {box.name: box for box in boxes(model.translator.model.config)}
         if origin := by_name.get(panel.origin):
@@ -66,7 +67,7 @@ def _heading(model: Model, panel: Panel) -> None:
 def _parameter(name: str) -> str:
     """Return a caption with the name of a learned parameter, which counts layers from 0."""
     counted = " (its name counts from 0)" if ".layers." in name else ""
-    return f"learned: `{name}`{'' if display_names.is_exact() else counted}"
+    return f"learned: `{name}`{counted}"
 
 
 def _names(labels: Sequence[str]) -> list[str]:
@@ -116,7 +117,7 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
         column_axis=display_names.display_text(panel.column_axis),
         kind=panel.kind,
         cells=[list(map(_cell_name, row)) for row in panel.cells],
-        first=display_names.first_number(),
+        first=1,
     )
     data = tensor_data(
         table, cell if same_axes else None, in_this_table=is_selected, size=state.view(Inside).size
@@ -141,7 +142,7 @@ def _selected_number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) 
     labels = " · ".join(map(frame.plain, parts))
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{labels}]")
-        st.latex(_aligned(list(map(display_names.latex, worked_steps(panel, row, column)))))
+        st.latex(_aligned(list(map(naming.display_latex, worked_steps(panel, row, column)))))
         display_names.python_code(
             "Python code that prints this number",
             snippet(opened, str(models.public_path(model.name)), panel.name, row, column),

@@ -92,7 +92,7 @@ def _head_choice(model: Model, head: int) -> None:
     st.segmented_control(
         "Head",
         list(range(model.n_heads)),
-        format_func=display_names.numbering(),
+        format_func=display_names.number,
         key="inside-head",
         on_change=_on_head_change,
         required=True,

@@ -158,7 +158,7 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
     head_column, display_column = st.columns(2)
     if state.view(Inside).head < 0:
         state.set_fields(head=first)
-    numbering = display_names.numbering()
+    numbering = display_names.number
     with head_column:
         st.selectbox(
             options=range(model.n_heads),

@@ -78,7 +78,7 @@ def clocks(model: Model) -> None:
     replays = st.session_state.get("positions-replays", 0)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
-        st.html(animated_clocks(words, wavelengths, replays, display_names.first_number()))
+        st.html(animated_clocks(words, wavelengths, replays, 1))
     st.button("Replay", icon=":material/replay:", on_click=_replay)
     st.markdown(
         "From token to token each hand turns by its own angle: fast hands distinguish neighbouring "

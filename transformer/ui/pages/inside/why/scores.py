@@ -26,7 +26,7 @@ from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.why.sizes import look_for
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, display_names, frame, tables
+from transformer.ui.widgets import controls, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 CURVE_SEED = 1  # for the curves over all values of d_k
@@ -81,7 +81,7 @@ def _row(d_k: int, seed: int) -> None:
             st.markdown(f"**{KINDS[kind]}**")
             figure = one_row(
                 sample.scores[0], sample.weights[0], sample.query_gradients[0],
-                colour=number, y_limits=limits, first=display_names.first_number(), dark=dark(),
+                colour=number, y_limits=limits, first=1, dark=dark(),
             )  # fmt: skip
             figure.update_layout(height=430)
             chart(figure, f"row-{kind}")
@@ -181,9 +181,7 @@ def _heads(model: Model | None) -> None:
     quantities = (("largest", "largest weight, mean"), ("saturated", "saturated rows"))
     for column, (name, title) in zip(st.columns(2), quantities, strict=True):
         with column:
-            figure = _by_head(
-                table_of_kind, name, title, names, display_names.first_number(), dark=dark()
-            )
+            figure = _by_head(table_of_kind, name, title, names, 1, dark=dark())
             figure.update_layout(height=380)
             chart(figure, f"heads-{name}")
     columns = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Saturated rows")
