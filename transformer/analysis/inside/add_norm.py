@@ -23,7 +23,6 @@ def add_norm(block: Block, output: str, symbol: str) -> tuple[Variable | Box, ..
         f"r = x + {sublayer}",
         "The output of the sublayer is added to its input (the residual connection). So the "
         "sublayer only has to compute the change. (In training, dropout is applied here too.)",
-        ("L", "d_model"),
         Variable(
             "total",
             f"x + {output}",
@@ -53,7 +52,6 @@ def _norm(block: Block) -> Box:
         "Each token's vector is shifted to mean 0 and scaled to variance 1, using only its own "
         "numbers. Then every dimension has a learned gain γ and shift β. The norm comes after the "
         "sum (post-norm), as in the paper.",
-        ("L", "d_model"),
         Variable(
             "mean",
             "total.mean(-1, keepdim=True)",

@@ -96,11 +96,9 @@ def _projections(block: Block) -> list[Box]:
                 "3.2.2",
                 f"{equation} + b^{upper}_h" if biased else equation,
                 explanations[step],
-                ("n_heads", length, "d_k"),
                 weight,
                 bias,
                 projection,
-                by_head=True,
             )
         )
     return boxes
@@ -143,10 +141,7 @@ def _scores(block: Block) -> Box:
         )
         steps = r"s_{r,c} = \sum_i q_{r,i}\, k_{c,i}", "= ⟨products(q[r], k[c])⟩"
         variables = [Variable("s", "q @ k.T", "Scores", "s", PAIRS, steps)]
-    axes = ("n_heads", *PAIRS)
-    return block.box(
-        "scores", "Scores", "3.2.1", equation, explanation, axes, *variables, by_head=True
-    )
+    return block.box("scores", "Scores", "3.2.1", equation, explanation, *variables)
 
 
 def _scale(block: Block) -> Box:
@@ -181,9 +176,7 @@ def _scale(block: Block) -> Box:
         "3.2.1, eq. 1",
         r"s'_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}" if scaled else "s'_{ij} = s_{ij}",
         explanation,
-        ("n_heads", *PAIRS),
         variable,
-        by_head=True,
     )
 
 
@@ -211,7 +204,6 @@ def _mask(block: Block) -> Box:
         "3.2.3",
         equation,
         explanation,
-        ("n_heads", *PAIRS),
         Variable(
             "allowed",
             "torch.ones_like(scaled).bool().tril()" if causal else "torch.ones_like(scaled).bool()",
@@ -229,7 +221,6 @@ def _mask(block: Block) -> Box:
             PAIRS,
             steps=(step,),
         ),
-        by_head=True,
     )
 
 
@@ -242,7 +233,6 @@ def _softmax(block: Block) -> Box:
         r"w_{ij} = \frac{e^{s''_{ij}}}{\sum_k e^{s''_{ik}}}",
         "Each row becomes weights that sum to 1: how much the token attends to each key. These are "
         "the attention weights that all figures show.",
-        ("n_heads", *PAIRS),
         Variable(
             "e",
             "(masked - masked.max(-1, keepdim=True).values).exp()",
@@ -274,7 +264,6 @@ def _softmax(block: Block) -> Box:
             kind="share",
             site=f"{block.path}.hook_weights",
         ),
-        by_head=True,
     )
 
 
@@ -286,7 +275,6 @@ def _heads(block: Block) -> Box:
         r"\mathrm{head}^{(h)}_i = \sum_j w_{ij}\, v_j",
         "The output of head h at position i: the average of all values, weighted by the attention "
         "weights of its row.",
-        ("n_heads", "L", "d_k"),
         Variable(
             "head_output",
             "weights @ v",
@@ -299,7 +287,6 @@ def _heads(block: Block) -> Box:
             ),
             site=f"{block.path}.hook_heads",
         ),
-        by_head=True,
     )
 
 
@@ -312,7 +299,6 @@ def _concat(block: Block) -> Box:
         r"c = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
         "The outputs of all heads in one row: d_k numbers of the first head, then d_k of the "
         "second, and so on, d_model in total. Nothing is computed.",
-        ("L", "d_model"),
         Variable(
             "concat",
             "torch.cat(tuple(heads), dim=-1)",
@@ -340,7 +326,6 @@ def _output(block: Block) -> Box:
         else r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
         "The matrix W^O mixes the outputs of the heads. Each head has its own d_k rows of W^O and "
         "contributes its own vector; the output is the sum of these vectors.",
-        ("L", "d_model"),
         Variable(
             "w_o",
             f"block.w_o.T.chunk({n_heads})[head]",
@@ -370,5 +355,4 @@ def _output(block: Block) -> Box:
             else (symbols, numbers),
             site=f"{block.path}.hook_output",
         ),
-        by_head=True,
     )

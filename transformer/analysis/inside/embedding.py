@@ -42,7 +42,6 @@ def _tokens(block: Block) -> Box:
         "3.4",
         rf"t = {root}E[\mathrm{{token}}]",
         explanation,
-        ("L", "d_model"),
         Variable("e", rows, "Rows of E", "E", origin="embedding.weight"),
         Variable(
             "t",
@@ -82,8 +81,7 @@ def _positions(block: Block) -> Box:
         origin = f"{block.path}.positions.weight" if learned else ""
         code = f"block.positions(len({block.ids}))"
         variables = [Variable("pe", code, title, "PE", site=site, origin=origin)]
-    axes = ("L", "d_model")
-    return block.box("positions", "Positions", "3.5", equation, explanation, axes, *variables)
+    return block.box("positions", "Positions", "3.5", equation, explanation, *variables)
 
 
 def _sinusoids(block: Block, site: str) -> list[Variable]:
@@ -123,7 +121,6 @@ def _sum(block: Block) -> Box:
         "x = t + PE",
         "Token embedding plus position vector: the first layer reads the sum. (In training, "
         "dropout is applied here too.)",
-        ("L", "d_model"),
         Variable(
             "x",
             "t + pe",
@@ -145,7 +142,6 @@ def memory(block: Block) -> tuple[Box, ...]:
         "m = y^{(N)}",
         "The output of the last encoder layer for each source token. It is computed once; every "
         "layer of the decoder computes its keys and values from it.",
-        ("L", "d_model"),
         Variable("m", "x", "Memory", "m", site="encoder.hook_memory", origin=x.origin),
     )
     return block.joined(x, box)

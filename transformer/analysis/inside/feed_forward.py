@@ -89,7 +89,6 @@ def _hidden(block: Block) -> Box:
         "3.3, eq. 2",
         text.equation,
         text.explanation,
-        ("L", "d_ff"),
         Variable(
             "z",
             "x @ block.w_1.weight.T + block.w_1.bias",
@@ -158,7 +157,6 @@ def _output(block: Block) -> Box:
         rf"{FFN} = a W_2 + b_2",
         "Each active unit adds its own vector, a row of W₂ times its activation. The output of the "
         "network is their sum plus b₂.",
-        ("L", "d_model"),
         Variable(
             "ffn_conv",
             "torch.nn.functional.conv1d(a.T, block.w_2.weight[:, :, None], block.w_2.bias).T",

@@ -32,7 +32,6 @@ def _logits(block: Block) -> Box:
         "The dot product of each decoder state with the embedding of every token of the "
         "vocabulary; v is the id of a token. The matrix is E again (tied weights), without "
         "√d_model. Only the ten highest logits of each position are shown.",
-        ("L", "vocab"),
         Variable(
             "logits",
             "y @ model.embedding.weight.T + model.output_bias"
@@ -63,7 +62,6 @@ def _softmax(block: Block) -> Box:
         r"P(v) = \frac{e^{z_v}}{\sum_u e^{z_u}}",
         "The logits become probabilities that sum to 1 over the whole vocabulary. Only the ten "
         "highest of each position are shown.",
-        ("L", "vocab"),
         Variable(
             "p",
             "(z - logits.logsumexp(-1, keepdim=True)).exp()",
@@ -88,7 +86,6 @@ def _choice(block: Block) -> Box:
         r"y_{t+1} = \arg\max_v P(v)",
         "Greedy decoding takes the most probable token and reads it at the next step; beam search, "
         "sampling or your own translation may choose another one. Decoding ends at </s>.",
-        ("L",),
         Variable("z_chosen", "logits.gather(1, chosen)"),
         Variable(
             "rank",

@@ -166,13 +166,14 @@ class Block:
         section: str,
         equation: str,
         explanation: str,
-        axes: Sequence[str],
         *variables: Variable,
-        by_head: bool = False,
     ) -> Box:
-        """Return a box of this block. `axes` may contain "L" and "K"; see `Variable`."""
-        name = f"{self.name}.{step}"
-        named_axes = tuple(self.lengths.get(axis, axis) for axis in axes)
+        """Return a box of this block. Its output is the last of its variables."""
+        name, output = f"{self.name}.{step}", variables[-1]
+        symbols = {**self.lengths, "heads": "d_model", "rank": "vocab"}
+        axes = tuple(symbols.get(axis, axis) for axis in output.axes if axis)
+        if output.by_head:
+            axes = ("n_heads", *axes)
         return Box(
             name=name,
             title=title,
@@ -183,9 +184,9 @@ class Block:
             section=section,
             equation=equation,
             explanation=explanation,
-            axes=named_axes,
-            shape=written_shape(named_axes, self.config),
-            by_head=by_head,
+            axes=axes,
+            shape=written_shape(axes, self.config),
+            by_head=any(variable.by_head for variable in variables),
             site=next((variable.site for variable in variables if variable.site), ""),
             variables={variable.name: replace(variable, box=name) for variable in variables},
         )
