@@ -24,7 +24,18 @@ from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.inside.figure_boxes import boxes
 from transformer.analysis.inside.logit_lens import lens
 from transformer.analysis.inside.open_box import opened_box
-from transformer.analysis.interventions import patched, switched_off, to_mean, uniform
+from transformer.analysis.inside.side_experiments import (
+    batched_attention,
+    keys_by_the_query_matrix,
+)
+from transformer.analysis.interventions import (
+    masked_tokens,
+    patched,
+    replaced_row,
+    switched_off,
+    to_mean,
+    uniform,
+)
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.patching_sweep import patching_sweep
 from transformer.analysis.positions.score_parts import score_parts
@@ -34,6 +45,7 @@ from transformer.exchange.pretrained import FolderFormat
 from transformer.inference.alternatives import word_alternatives
 from transformer.model import Transformer
 from transformer.run_config import TrainingRun
+from transformer.text.batching import pad_batch
 from transformer.training.layer_race import make_layer_run_config, train_layers
 from transformer.training.learner import Learner
 from transformer.training.recipe import make_run_config
@@ -44,6 +56,7 @@ TEXT, SIMILAR_TEXT = "a b c d", "a e c d"
 """Sources of equal length, for a model of the task "reverse"."""
 CORPUS = Corpus("two", (Sentence("a b c", "c b a"), Sentence("d e", "e d")))
 HEADS = [("cross", 0, 0), ("encoder", 1, 1)]
+PAIRS = [([5, 6, 7, 2], [7, 6, 5, 2]), ([8, 9, 2], [9, 8, 2])]
 
 
 def decoding(translator: Translator) -> None:
@@ -72,6 +85,9 @@ def traces_and_hooks(translator: Translator) -> None:
         uniform(config, HEADS),
         to_mean(config, HEADS, [trace]),
         patched(trace, donor, name, [1]),
+        patched(trace, donor, "decoder.layers.0.cross_attn.hook_heads", [1], heads=[2]),
+        replaced_row(trace, ("cross", 0, 0), 1, [1.0] * len(trace.src_ids)),
+        masked_tokens(trace, [1]),
     ):
         translator.translate(TEXT, hooks=hooks)
         translator.translate(TEXT, hooks=hooks, beam_size=2)
@@ -104,6 +120,8 @@ def inside(translator: Translator) -> None:
     for box in boxes(translator.model.config):
         opened_box(trace, translator, box.name)
     lens(trace, translator)
+    keys_by_the_query_matrix(translator.model, trace, 0)
+    batched_attention(translator, [TEXT, "a b"], ["d c b a", "b a"], "decoder.layers.0.cross_attn")
     score_parts(translator.model, trace)
     reordering_effect(translator, "a b", "b a")
 
@@ -145,11 +163,15 @@ def training(translator: Translator) -> None:
 def precision_and_r_drop(translator: Translator) -> None:
     """Take steps in bf16 with float32 master weights, and a step on packed rows with R-Drop."""
     model = Transformer(translator.model.config).to(translator.device)
-    rows = pack([([5, 6, 7, 2], [7, 6, 5, 2]), ([8, 9, 2], [9, 8, 2])] * 3, 16)
+    rows = pack(PAIRS * 3, 16)
     packed = torch.from_numpy(rows.astype(np.int64)).to(translator.device)
     packed_loss(model, packed, 0.1, r_drop=1.0).backward()
+    src, tgt = zip(*PAIRS, strict=True)
+    batch = pad_batch(src, tgt, pad_id=0, bos_id=1)
     learner = Learner(model, torch.bfloat16)
+    learner.compute_gradients(batch.to(translator.device), 0.1, 0.1, 0.1)
     assert np.isfinite(learner.update(0.001, 1.0))
+    assert np.isfinite(learner.validate([batch]).plain)
 
 
 CHECKS: tuple[Callable[[Translator], None], ...] = (

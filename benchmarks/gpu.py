@@ -137,18 +137,19 @@ def run_tests(run: Run) -> None:
     options = ["-q", "-rfE", "--tb=short", "--continue-on-collection-errors"]
     # Another torch than the pinned one may warn of something else; the cache is not needed.
     options += ["-o", "filterwarnings=default", "-o", "minversion=0", "-p", "no:cacheprovider"]
-    process = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, "-m", "not slow and not browser", *paths],
-        cwd=ROOT,
-        env={**os.environ, "TEST_DEVICE": run.device},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    (run.out / "tests.txt").write_text(process.stdout[-500_000:] + process.stderr, "utf-8")
-    lines = process.stdout.splitlines() or process.stderr.splitlines()
+    output = run.out / "tests.txt"
+    with output.open("w", encoding="utf-8") as file:
+        status = subprocess.run(
+            [sys.executable, "-m", "pytest", *options, "-m", "not slow and not browser", *paths],
+            cwd=ROOT,
+            env={**os.environ, "TEST_DEVICE": run.device},
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            timeout=240,
+        ).returncode
+    lines = output.read_text("utf-8").splitlines()
     failures = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
-    run.failed |= process.returncode != 0
+    run.failed |= status != 0
     run.add("tests", " ".join(paths), summary=lines[-1], failures=len(failures))
     for line in failures[:50]:
         run.add("tests", line[:200])

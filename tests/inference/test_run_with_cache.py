@@ -22,7 +22,7 @@ def test_the_cache_equals_the_trace(translator: Translator) -> None:
     assert tuple(cache) == translator.model.hook_names == trace.names
     for name in cache:
         np.testing.assert_array_equal(cache[name][0].numpy(), trace[name], err_msg=name)
-    np.testing.assert_array_equal(logits[0].numpy(), trace["hook_logits"])
+    np.testing.assert_array_equal(logits[0].cpu().numpy(), trace["hook_logits"])
     assert (cache.src_lengths, cache.tgt_lengths) == (
         (len(trace.src_ids),),
         (len(trace.predicted_ids),),
@@ -37,7 +37,7 @@ def test_the_cache_equals_pytorch_forward_hooks(translator: Translator) -> None:
     handles = [
         point.register_forward_hook(
             lambda module, inputs, output, name=name: recorded.update(
-                {name: output.detach().clone()}
+                {name: output.detach().cpu().clone()}
             )
         )
         for name, point in model.named_modules()
@@ -98,7 +98,7 @@ def test_the_cache_contains_the_effect_of_hooks(translator: Translator) -> None:
     assert not torch.allclose(changed, unchanged)
     assert (cache["decoder.layers.0.cross_attn.hook_heads"] == 0).all()
     assert translator.trace(SRC, TGT, hooks=hooks)["hook_logits"] == pytest.approx(
-        changed[0].numpy(), abs=0
+        changed[0].cpu().numpy(), abs=0
     )
 
 

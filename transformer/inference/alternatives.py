@@ -153,7 +153,8 @@ def _complete_words(
         states = model.decode(
             torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1), hooks=hooks
         )
-        last_states = states[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
+        last = torch.tensor([len(row) - 1 for row in rows], device=device)
+        last_states = states[torch.arange(len(rows), device=device), last]
         probabilities = model.project(last_states[:, None])[:, 0].softmax(dim=-1)
         allowed = probabilities.clone()
         allowed[:, never_generated] = -1
