@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 
@@ -21,6 +22,7 @@ from tests.pages.class_visits import (
 )
 from tests.pages.conftest import Visit
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
+from transformer.classroom.tab_runs import TabRun
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
@@ -219,3 +221,31 @@ def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs)
         app.switch_page(TRAIN).run()
         press(app, "train-sort")
         assert jobs.run(app.query_params["run"]).queue_position == position
+
+
+def test_curves_of_runs_in_the_students_tabs_are_drawn_for_the_class(visit: Visit) -> None:
+    teacher = open_as_teacher(visit)
+    assert "Trained in the students' tabs" not in [header.value for header in teacher.header]
+    ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
+    for student, points in ((ann, [[25, 0.2], [50, 1.0]]), (bob, [[25, 0.1], [75, 1.0]])):
+        only_class().report_tab_run(student.session_state["visitor"], TabRun.read(points))
+    rerun(teacher)
+    assert "Trained in the students' tabs" in [header.value for header in teacher.header]
+    assert "2 of 2 runs have reached 99 %, after 50 to 75 steps" in page_markdown(teacher)
+    press(teacher, "Clear the curves")
+    assert not only_class().tab_runs()
+
+
+def test_students_train_in_their_tabs_with_different_seeds(visit: Visit) -> None:
+    open_as_teacher(visit)
+    students = [join_as_student(visit, only_class(), name) for name in ("Ann", "Bob")]
+    seeds = []
+    for student in students:
+        student.switch_page(TRAIN)
+        student.query_params["here"] = "task=reverse"
+        student.run()
+        assert not student.exception
+        protos = [element.proto for element in student.get("bidi_component")]
+        [data] = [p.json for p in protos if p.component_name == "heads_up.trainer"]
+        seeds.append(json.loads(data)["seed"])
+    assert seeds == [1, 2]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.measured import MeasuredQuestions
+from transformer.classroom.tab_runs import TabRun
 
 MAX_RECENT_VIEWS = 32
 """Number of recent views to follow that are remembered, for students whose browser is slow."""
@@ -87,6 +88,7 @@ class Classroom:
             self._lock, lambda visitor: visitor in self._members, self._notify
         )
         self._members: dict[str, Member] = {}
+        self._tab_runs: dict[str, TabRun] = {}  # the last of each visitor
         self._removed: set[str] = set()  # visitors whom a teacher has removed
         self._n_joined = 0
         self._not_following: set[str] = set()
@@ -132,6 +134,7 @@ class Classroom:
                     f"This class has {MAX_TEACHERS} teachers, as many as this app allows."
                 )
             self._members.pop(visitor, None)
+            self._tab_runs.pop(visitor, None)
             self._not_following.discard(visitor)
             self._teachers[visitor] = name
         self._notify()
@@ -186,6 +189,7 @@ class Classroom:
         """Remove a student; only anonymous answer counts are kept."""
         with self._lock:
             self._members.pop(visitor, None)
+            self._tab_runs.pop(visitor, None)
             self._not_following.discard(visitor)
         self._notify()
 
@@ -332,6 +336,30 @@ class Classroom:
         with self._lock:
             return frozenset(self._shown)
 
+    # Runs in the students' browsers
+
+    def report_tab_run(self, visitor: str, run: TabRun) -> None:
+        """Keep the last run that a student's browser has trained. Does nothing for others."""
+        with self._lock:
+            if visitor in self._members:
+                self._tab_runs[visitor] = run
+
+    def tab_runs(self) -> dict[str, TabRun]:
+        """Return the last run of each student, by the student's label with number if needed."""
+        with self._lock:
+            members = [self._members[visitor] for visitor in self._tab_runs]
+            labels = Counter(member.label for member in members)
+            return {
+                member.label
+                if labels[member.label] == 1
+                else f"{member.label} ({member.number})": self._tab_runs[member.visitor]
+                for member in members
+            }
+
+    def clear_tab_runs(self) -> None:
+        with self._lock:
+            self._tab_runs.clear()
+
     # Change notifications
 
     def listen(
@@ -376,6 +404,7 @@ class Classroom:
                     self._not_following,
                     self._recent_views,
                     self._answered,
+                    self._tab_runs,
                 ),
                 *(self._counts, self._shown, self._listeners, self._race_runs),
                 *(self._teachers, self.measured),

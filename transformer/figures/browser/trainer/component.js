@@ -20,11 +20,13 @@ function trainerView(root, report) {
   }
 
   return {
-    show({ link }) {
+    show({ link, seed }) {
       if (trainer && link !== shown) trainer.open(link);
       shown = link;
       trainer ??= openTrainer(root, {
         link,
+        seed,
+        onCurve: (points) => report({ points }),
         workerUrl: new URL("../training/worker.js", import.meta.url),
         onLink: (changed) => {
           if (changed !== shown) reportLater(changed);

@@ -5,7 +5,7 @@ import { colours, download, el } from "../base.js";
 import { headName, setExactNames } from "../naming.js";
 import { readOff } from "../head-codes.js";
 import { caption, changeText, reachedText } from "./captions.js";
-import { makeChart, makeTimeline } from "./curves.js";
+import { makeChart, makeTimeline, thinned } from "./curves.js";
 import { HEAD_KINDS, makeHeads } from "./heads.js";
 import { makeKnobs } from "./knobs.js";
 import { allSettings, readLink, writeLink } from "./link.js";
@@ -15,19 +15,23 @@ import { scriptFor } from "./script.js";
 import { percent, successor, verdict } from "./verdict.js";
 
 const KEEP_EVERY_MS = 5000;
+const REPORT_EVERY_MS = 4000; // to a class
 const MAX_FRAMES = 240; // of the film; a longer run keeps every second one
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 const SHOWN_EXAMPLES = 3;
 
 /**
  * @param {HTMLElement} container
- * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean }} host
+ * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void }} host
  */
-export function openTrainer(container, { link, workerUrl, onLink, address, isFile = false }) {
+export function openTrainer(
+  container,
+  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined },
+) {
   setExactNames(false);
   const makeWorker = () => new Worker(workerUrl, { type: "module" });
   const runs = makeRuns(makeWorker, onReport);
-  let [selected, example, pairs, dirty, lastKept, frameShown] = [0, 0, null, false, 0, -1];
+  let [selected, example, pairs, dirty, lastKept, lastReported, frameShown] = [0, 0, null, false, 0, 0, -1];
   const frames = new Map(); // by run: the attention of its examples over time
   const verdicts = new Map(); // by run: sentences
   let own = null; // the example of the visitor's own input
@@ -191,9 +195,16 @@ export function openTrainer(container, { link, workerUrl, onLink, address, isFil
       link = writeLink(planned);
       captionText.textContent =
         "Paste sentence pairs in any two languages, at least 20: a model learns them in this tab.";
-    } else runs.begin(planned, planned[0].settings.task === "pairs" ? pairs : null, state);
+    } else runs.begin(withOwnSeed(planned), planned[0].settings.task === "pairs" ? pairs : null, state);
     onLink(writeLink(planned), false);
     touch();
+  }
+
+  // In a class every device trains with another seed, unless the link has one.
+  function withOwnSeed([first, ...forks]) {
+    return seed && first.settings.seed === undefined
+      ? [{ ...first, settings: { ...first.settings, seed } }, ...forks]
+      : [first, ...forks];
   }
 
   // A new run with changed settings; a new task begins with its own defaults.
@@ -275,6 +286,11 @@ export function openTrainer(container, { link, workerUrl, onLink, address, isFil
     if (report.type === "problem") showProblem(new Error(report.problem));
     if (!run.hidden && run.id === 0 && (report.type === "finished" || performance.now() - lastKept > KEEP_EVERY_MS)) {
       keep(run);
+    }
+    const isMeasured = run.id === 0 && ["evaluation", "finished"].includes(report.type);
+    if (isMeasured && (report.type === "finished" || performance.now() - lastReported > REPORT_EVERY_MS)) {
+      lastReported = performance.now();
+      onCurve(thinned(run.evaluations.map(({ step: at, correct, count }) => [at, correct / count])));
     }
     touch();
   }

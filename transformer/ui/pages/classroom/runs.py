@@ -11,6 +11,8 @@ import streamlit as st
 
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.classroom import Classroom
+from transformer.classroom.tab_runs import spread
+from transformer.figures.curves import curves
 from transformer.figures.film import clearest_head
 from transformer.figures.wall import Card, thinned, wall_data
 from transformer.jobs import JobError, RunInfo
@@ -20,7 +22,7 @@ from transformer.jobs.races import RACES
 from transformer.ui.base import state, visitor
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.services.memory_cache import cached
-from transformer.ui.widgets import frame, metrics_tail, quantities, views
+from transformer.ui.widgets import charts, frame, metrics_tail, quantities, views
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
@@ -38,7 +40,26 @@ _RACE_KEY, _POPOVER_KEY = "class-race", "class-together"
 
 def show(classroom: Classroom) -> None:
     race_controls(classroom)
+    fragment(tab_runs, "class-tab-runs", REFRESH_SECONDS)(classroom)
     fragment(_runs, "class-runs", REFRESH_SECONDS)(classroom)
+
+
+def tab_runs(classroom: Classroom) -> None:
+    """Draw the curves of the runs that the students' browsers have trained."""
+    if not (named_runs := classroom.tab_runs()):
+        return
+    st.header("Trained in the students' tabs")
+    st.markdown(spread(named_runs))
+    lines = {frame.plain(name): run.lines() for name, run in named_runs.items()}
+    figure = curves(lines, "sequence_accuracy", title="Right outputs", dark=charts.dark())
+    charts.chart(figure, "class-tab-runs-chart")
+    if live_classes.is_teacher():
+        st.button(
+            "Clear the curves",
+            key="class-clear-tab-runs",
+            on_click=live_classes.as_teacher,
+            args=(classroom, classroom.clear_tab_runs),
+        )
 
 
 def class_runs(classroom: Classroom) -> list[tuple[str, RunInfo]]:

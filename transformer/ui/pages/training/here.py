@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import streamlit as st
 
+from transformer.classroom.codes import ClassroomError
+from transformer.classroom.tab_runs import TabRun
 from transformer.figures.views import loader
-from transformer.ui.base import state
+from transformer.ui.base import state, visitor
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.pages.training import Train
-from transformer.ui.services import view_scripts
+from transformer.ui.services import live_classes, view_scripts
 from transformer.ui.widgets import frame
 
 KEY = "trainer"
@@ -29,11 +32,22 @@ def link(label: str, task: str) -> None:
 
 
 def show() -> None:
-    """Draw the page. The browser trains; the server only keeps the link of the run."""
+    """Draw the page. The browser trains; the server keeps only the link of the run, and for a class
+    its curve. Students of a class train with different seeds, so that the class sees the spread."""
     frame.page_link("pages/train.py", "← All ways to train", here="", run="", race="")
-    _component()(key=KEY, data={"link": state.view(Train).here}, on_choice_change=_keep_link)
+    classroom = live_classes.current_class()
+    member = classroom.member(visitor.current_id()) if classroom else None
+    data = {"link": state.view(Train).here, "seed": member.number if member else 0}
+    _component()(key=KEY, data=data, on_choice_change=_take_report)
 
 
-def _keep_link() -> None:
-    if KEY in st.session_state:
-        state.change(here=str(st.session_state[KEY]["choice"]["link"]))
+def _take_report() -> None:
+    """Keep the link of the run, or show the class its curve."""
+    if KEY not in st.session_state:
+        return
+    choice = st.session_state[KEY]["choice"]
+    if "link" in choice:
+        state.change(here=str(choice["link"]))
+    elif classroom := live_classes.current_class():
+        with suppress(ClassroomError):
+            classroom.report_tab_run(visitor.current_id(), TabRun.read(choice.get("points")))
