@@ -321,6 +321,25 @@ def test_addresses_cannot_name_what_the_site_does_not_have(
     page.locator(".hu-lesson-panel").wait_for(state="attached")
 
 
+@pytest.mark.parametrize("depth", ["heads", "steps", "off"])
+def test_a_link_to_a_depth_says_what_it_waits_for(
+    address: str, new_page: NewPage, depth: str
+) -> None:
+    page = new_page(alone=True)
+    downloads: list[Route] = []
+    page.context.route(re.compile(r"/model\.safetensors\?"), lambda route: downloads.append(route))
+    page.goto(f"{address}?{urlencode({'depth': depth, 'text': TEXT})}")
+    expect(page.get_by_text("as soon as the model is loaded")).to_be_visible()
+    expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+    expect(page.locator(".hu-live-bar")).to_be_visible()
+    expect(page.locator(".hu-explorer, .hu-live-check").locator("visible=true")).to_have_count(0)
+    while not downloads:
+        page.wait_for_timeout(50)
+    downloads[0].continue_()
+    expect(page.locator(".hu-explorer").first).to_be_visible()
+    expect(page.get_by_text("as soon as the model is loaded")).to_be_hidden()
+
+
 @pytest.mark.parametrize("text", ["?", "...", "Hello?!"])
 def test_punctuation_is_translated_as_in_python(
     address: str, new_page: NewPage, en_fr: Translator, text: str

@@ -4,7 +4,7 @@
 import { el } from "./base.js";
 import { explorerView } from "./explorer.js";
 import { textProblem } from "./live-client.js";
-import { ablationOf } from "./live-heads.js";
+import { ablationOf, waitingNote } from "./live-heads.js";
 import { arrayOf } from "./store.js";
 
 const BEAM_SIZE = 4; // beam size of the paper
@@ -19,11 +19,19 @@ export function explorePage(container, context, names = Object.keys(context.tabs
   const changedHeadsNote = el("p", { class: "hu-live-note" });
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const root = el("div", { hidden: "" }); // until it has something to show
-  container.append(el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, problem), root);
+  const waiting = waitingNote();
+  const choices = el("div", { class: "hu hu-file hu-live-form", hidden: "" });
   if (!context.lesson) {
-    const beamChoice = el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`);
-    container.append(el("div", { class: "hu hu-file hu-live-form" }, beamChoice, ...(hasCompare ? [other.node] : [])));
+    choices.append(
+      el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`),
+      ...(hasCompare ? [other.node] : []),
+    );
   }
+  container.append(
+    el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, problem, waiting),
+    root,
+    choices,
+  );
   const view = explorerView(
     root,
     (state, { size: _, ...linked }) => {
@@ -76,7 +84,8 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       if (!hasSameSettings) visit += 1;
       const answer = await context.ask("explore", { ...request, start: startOf(context), visit });
       if (!answer) return;
-      root.hidden = false;
+      waiting.hidden = true;
+      root.hidden = choices.hidden = false;
       problem.textContent = answer.refused;
       view.show(answer.bytes, (store, header) => {
         for (const meta of header.later) {

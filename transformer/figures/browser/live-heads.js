@@ -14,8 +14,9 @@ export function headsPage(container, context) {
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
   const root = el("div", { hidden: "" }); // until it has something to show
-  const choices = context.lesson ? [] : [el("label", { class: "hu-live-check" }, "Kind of ablation ", ablation)];
-  container.append(el("div", { class: "hu hu-file hu-live-form" }, ...choices, problem), results, root);
+  const waiting = waitingNote();
+  const choice = el("label", { class: "hu-live-check", hidden: "" }, "Kind of ablation ", ablation);
+  container.append(el("div", { class: "hu hu-file hu-live-form" }, choice, problem, waiting), results, root);
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));
   root.firstElementChild.classList.add("hu-file");
   let lastRequest = "";
@@ -37,6 +38,8 @@ export function headsPage(container, context) {
     try {
       const result = await context.ask("heads", request);
       if (!result) return;
+      waiting.hidden = true;
+      choice.hidden = Boolean(context.lesson);
       root.hidden = false;
       board.show(result.board);
       results.replaceChildren(...resultNodes(request, result));
@@ -84,6 +87,10 @@ export function headsPage(container, context) {
   );
   return { draw };
 }
+
+// What a depth shows before the model's first answer.
+export const waitingNote = () =>
+  el("p", { class: "hu-live-note" }, "The heads of this sentence appear here as soon as the model is loaded.");
 
 // The kind of ablation in the address; the first one if it has none.
 export function ablationOf({ site, params }) {
