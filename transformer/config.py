@@ -220,7 +220,7 @@ class TrainingConfig(_Record):
         save_every: steps between two saved checkpoints.
         average: how many of the last checkpoints are averaged at the end (paper: 5).
         patience: validations without a better loss before the run stops; 0 means never.
-        precision: "auto" measures "bf16" and "fp32" and uses the faster one.
+        precision: number format of the matrix products, "fp32" or "bf16".
         seed: seed of weights, batches and dropout.
     """
 
@@ -242,7 +242,7 @@ class TrainingConfig(_Record):
     save_every: int = 500
     average: int = 5
     patience: int = 0
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    precision: Literal["bf16", "fp32"] = "fp32"
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -259,5 +259,5 @@ class TrainingConfig(_Record):
                 raise ValueError(
                     f"{name} must be at least 0 and below 1, not {getattr(self, name)}"
                 )
-        if self.precision not in ("auto", "bf16", "fp32"):
-            raise ValueError(f"precision must be auto, bf16 or fp32, not {self.precision!r}")
+        if self.precision not in ("bf16", "fp32"):
+            raise ValueError(f"precision must be bf16 or fp32, not {self.precision!r}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import sacrebleu
+import torch
 
 from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
@@ -39,6 +40,8 @@ def test_scores_equal_sacrebleu(
     assert "nrefs:var" in scores["bleu_signature"]
     assert "version:" in scores["chrf_signature"]
     assert (scores["sentences"], scores["references"]) == (6, 7)
+    threads = torch.get_num_threads()
+    assert scores["computed"] == {"precision": "float32", "device": "cpu", "threads": threads}
     assert output_file.read_text("utf-8").split("\n")[:-1] == hypotheses
 
 
@@ -73,6 +76,7 @@ def test_text_output_names_the_beam_size(shell: Shell, checkpoint: Path, tmp_pat
     result = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
     assert result.status == 0
     assert result.out.startswith("BLEU ")
+    assert f"\nfloat32 on cpu, threads: {torch.get_num_threads()}\n" in result.out
     assert "2 sentences, 2 references, {'beam_size': 4" in result.out
 
 

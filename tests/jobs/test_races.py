@@ -18,7 +18,7 @@ from transformer.analysis.evidence.verdicts import (
     verdict,
 )
 from transformer.jobs import Limits, count_parameters
-from transformer.jobs.races import RACES, race_named
+from transformer.jobs.races import RACES
 
 CLAIM = Claim("a beats b", "a", "b")
 
@@ -190,11 +190,3 @@ def test_entries_differ_only_in_the_compared_setting() -> None:
         assert changed_fields in (compared_fields[name], compared_fields[name] - {"max_len"})
     scores = RACES["scores"]
     assert sorted({scores.config(e, 1, "").model.d_k for e in scores.entries}) == [16, 64, 256]
-
-
-@pytest.mark.parametrize("name", RACES)
-def test_all_entries_of_a_race_have_the_same_precision(name: str) -> None:
-    """ "auto" might choose another precision for each run."""
-    race = race_named(name)
-    precisions = {race.config(entry, 1, "x").training.precision for entry in race.entries}
-    assert precisions == {"fp32"}

@@ -76,7 +76,7 @@ def test_impossible_models_are_refused(changes: dict[str, Any], message: str) ->
         ),
         ({"cooldown": 1.5}, "cooldown must be at least 0 and below 1, not 1.5"),
         ({"label_smoothing": 1.0}, "label_smoothing must be at least 0 and below 1, not 1.0"),
-        ({"precision": "fp16"}, "precision must be auto, bf16 or fp32, not 'fp16'"),
+        ({"precision": "fp16"}, "precision must be bf16 or fp32, not 'fp16'"),
         ({"steps": 1e5}, "steps must be a finite number (int), not 100000.0"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_model_survives_json(config: ModelConfig) -> None:
     minutes=st.floats(0, 10**6),
     rate=st.floats(0, 10),
     smoothing=st.floats(0, 1, exclude_max=True),
-    precision=st.sampled_from(["auto", "bf16", "fp32"]),
+    precision=st.sampled_from(["bf16", "fp32"]),
 )
 def test_a_run_survives_json(
     steps: int, minutes: float, rate: float, smoothing: float, precision: Any

@@ -139,8 +139,8 @@ def test_workload_has_the_lengths_of_training(
 @pytest.mark.parametrize("task", [None, *TASKS])
 def test_default_precision_is_fp32(task: str | None) -> None:
     assert make_run_config(task).training.precision == "fp32"
-    config = make_run_config(task, settings={"precision": "auto"})
-    assert config.training.precision == "auto"
+    config = make_run_config(task, settings={"precision": "bf16"})
+    assert config.training.precision == "bf16"
 
 
 def test_same_seed_trains_the_same_model(

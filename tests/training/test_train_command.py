@@ -57,23 +57,21 @@ def assert_refused(result: tuple[int, str], message: str) -> None:
 def test_a_run_writes_a_checkpoint_and_its_card(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    status, stderr = train(pairs_file, "--precision", "auto", "--valid-every", 2)
+    status, stderr = train(pairs_file, "--precision", "bf16", "--valid-every", 2)
     assert status == 0
     run = RunFolder(tmp_path / "run")
     model, vocabulary = load_checkpoint(run.checkpoint_path)
     assert len(vocabulary) == model.config.vocab_size == 320
     assert model.config.d_ff == 32
-    precision = run.state()["precision"]
+    assert run.state()["precision"] == "bf16"
     n_weights = sum(weight.numel() for weight in model.parameters())
-    assert (
-        f"196 pairs, {n_weights:,} parameters, on cpu in {precision} (measured as faster)" in stderr
-    )
+    assert f"196 pairs, {n_weights:,} parameters, on cpu in bf16" in stderr
     assert "finished: all 3 steps taken; the model is " in stderr
     config = run.config().to_dict()
     assert config["training"]["batch_tokens"] == 400
     assert config["data"] == {"train": (str(pairs_file),), "added": {}}
     card = (run.checkpoint_path / "README.md").read_text("utf-8")
-    for text in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
+    for text in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", "precision bf16"):
         assert text in card
 
 

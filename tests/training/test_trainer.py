@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import math
 import os
 import signal
@@ -18,9 +17,8 @@ from safetensors.torch import load_file
 
 from tests.training.conftest import MakeTrainer, call_at, translation_task
 from transformer.checkpoint import load_checkpoint
-from transformer.training import translation_task as translation_module
 from transformer.training.errors import TrainingError
-from transformer.training.machine import choose_precision, numeric_environment
+from transformer.training.machine import numeric_environment
 from transformer.training.translation_task import TranslationTask
 
 
@@ -204,25 +202,3 @@ def test_large_seeds_are_accepted(make_trainer: MakeTrainer) -> None:
         trainer.train()
         first_losses.add(trainer.run.metrics()[0]["loss"])
     assert len(first_losses) == 3
-
-
-def test_auto_precision_is_measured_once(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A resumed run keeps its first precision; a second measurement could choose another."""
-    measurements = iter([("bf16", torch.bfloat16)])
-    original = choose_precision
-    monkeypatch.setattr(
-        translation_module,
-        "choose_precision",
-        lambda precision, device: (
-            next(measurements) if precision == "auto" else original(precision, device)
-        ),
-    )
-    first = make_trainer(steps=2, precision="auto")
-    first.train()
-    resumed = make_trainer(steps=3, precision="auto")
-    assert resumed.learner.working.embedding.weight.dtype == torch.bfloat16
-    assert resumed.train() == "finished"
-    assert json.loads((resumed.run.path / "state.json").read_text())["precision"] == "bf16"
-    assert make_trainer(precision="fp32").learner.working.embedding.weight.dtype == torch.float32

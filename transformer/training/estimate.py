@@ -18,7 +18,7 @@ from transformer.text.batching import Batch
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task
 from transformer.training.evaluation_callback import MAX_TIME_SHARE
 from transformer.training.learner import Learner
-from transformer.training.machine import choose_precision, limit_threads
+from transformer.training.machine import DTYPES, limit_threads
 
 SAMPLE_PAIRS = 200  # pairs whose lengths are averaged
 STARTUP_SECONDS = 2.0  # from the start to the first step: text, vocabulary, model
@@ -125,8 +125,7 @@ def measure_step(workload: Workload) -> tuple[int, float]:
     config, batch_tokens, precision, device_name, n_src, n_tgt = workload
     device = choose_device(device_name)
     with torch.random.fork_rng(devices=[]):
-        _, dtype = choose_precision(precision, device)
-        learner = Learner(Transformer(config).to(device), dtype)
+        learner = Learner(Transformer(config).to(device), DTYPES[precision])
         rows = max(1, batch_tokens // (n_src + n_tgt))
         src = torch.randint(4, config.vocab_size, (rows, n_src))
         tgt = torch.randint(4, config.vocab_size, (rows, n_tgt))

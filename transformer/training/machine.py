@@ -1,8 +1,7 @@
-"""Settings that depend on the machine: threads, precision (measured), random seeds."""
+"""Settings that depend on the machine: threads, number formats, random seeds."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -42,6 +41,9 @@ def numeric_environment() -> dict[str, Any]:
     }
 
 
+DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
+"""Number formats by the name that `TrainingConfig.precision` has."""
+
 N_SEEDS = 1 << 63  # seeds of torch's generators are below this number
 
 
@@ -52,38 +54,3 @@ def seed_generator(seed: int, draw: int, device: torch.device) -> None:
         torch.default_generator.manual_seed(combined_seed)
     else:
         torch.manual_seed(combined_seed)
-
-
-def choose_precision(precision: str, device: torch.device) -> tuple[str, torch.dtype]:
-    """Return the name and dtype of a precision, "auto" being the faster of "bf16" and "fp32"."""
-    if precision == "auto":
-        precision = "bf16" if fastest_precision(device) == torch.bfloat16 else "fp32"
-    return precision, {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
-
-
-def fastest_precision(device: torch.device) -> torch.dtype:
-    """Return bfloat16 if it computes a feed-forward product and its gradients faster, else float32.
-
-    The measurements alternate and the best of each counts, since other processes may disturb some.
-    """
-    best_seconds = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
-    for _ in range(4):
-        for dtype in best_seconds:
-            best_seconds[dtype] = min(best_seconds[dtype], _matmul_seconds(device, dtype))
-    return (
-        torch.bfloat16
-        if best_seconds[torch.bfloat16] < 0.9 * best_seconds[torch.float32]
-        else torch.float32
-    )
-
-
-def _matmul_seconds(device: torch.device, dtype: torch.dtype) -> float:
-    """Return the seconds of one matrix product with its gradients; infinite if unsupported."""
-    try:
-        x = torch.ones(1024, 256, dtype=dtype, device=device, requires_grad=True)
-        w = torch.ones(1024, 256, dtype=dtype, device=device, requires_grad=True)
-        start = time.perf_counter()
-        torch.autograd.grad((x @ w.t()).float().sum(), (x, w))[0].sum().item()
-        return time.perf_counter() - start
-    except (RuntimeError, TypeError):  # a device without this type
-        return float("inf")

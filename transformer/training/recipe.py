@@ -15,10 +15,8 @@ PAIRS_FILE = "pairs.tsv"
 """The file of the user's own pairs, in the run folder."""
 
 # For small models: no dropout, a short warm-up and a long cooldown, which improves the final
-# accuracy by a few percent. A fixed precision makes runs repeatable; "auto" may choose another
-# precision next time, and neither is faster at this size.
+# accuracy by a few percent.
 _TASK_DEFAULTS: dict[str, Any] = {
-    "precision": "fp32",
     "dropout": 0.0,
     "steps": 800,
     "batch_tokens": 704,

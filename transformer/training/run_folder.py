@@ -82,7 +82,7 @@ class LoopState:
     seconds: float = 0.0  # training time, over all starts
     best_valid: float = float("inf")
     worse: int = 0  # validations since the best one
-    precision: str = ""  # chosen for "auto", and kept when the run resumes
+    precision: str = ""
 
 
 class RunFolder:

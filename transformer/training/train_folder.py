@@ -161,12 +161,10 @@ def start_training(
 
 def _summary(task: TranslationTask) -> str:
     parameters = sum(weight.numel() for weight in task.learner.model.parameters())
-    precision_note = " (measured as faster)" if task.config.precision == "auto" else ""
     step = task.loop.step
     return (
         f"{task.data.n_train:,} pairs, {parameters:,} parameters, on {task.device} in "
-        f"{task.loop.precision}{precision_note}"
-        + (f", resuming after step {step:,}" if step else "")
+        f"{task.loop.precision}" + (f", resuming after step {step:,}" if step else "")
     )
 
 

@@ -20,7 +20,7 @@ from transformer.training.data import PreparedData, batches_from, epoch_plan
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.learner import Learner, save_tensors
-from transformer.training.machine import N_SEEDS, choose_precision, seed_generator
+from transformer.training.machine import DTYPES, N_SEEDS, seed_generator
 from transformer.training.run_folder import LoopState, RunFolder
 from transformer.training.trainer import TrainTask
 
@@ -58,13 +58,14 @@ class TranslationTask(TrainTask):
         data.vocabulary.check(model_config)
         self.config, self.data, self.loop = config, data, loop
         self.device, self.card = device, card
-        resumed_precision = config.precision == "auto" and loop.precision
-        loop.precision, dtype = choose_precision(resumed_precision or config.precision, device)
+        loop.precision = config.precision
         torch.manual_seed(config.seed % N_SEEDS)
         model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
-        self.learner: Learner = Learner(model.to(device), dtype, config.weight_decay)
+        self.learner: Learner = Learner(
+            model.to(device), DTYPES[config.precision], config.weight_decay
+        )
         self._make_batch = functools.partial(
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )

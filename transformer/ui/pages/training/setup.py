@@ -103,9 +103,8 @@ TRAINING: tuple[Setting, ...] = (
     Choice(
         "precision",
         "Precision",
-        "Of matrix products. “Fastest” is measured when the run starts, so it may differ from run "
-        "to run.",
-        {"fp32": "float32", "bf16": "bfloat16", "auto": "fastest on this machine"},
+        "Number format of matrix products.",
+        {"fp32": "float32", "bf16": "bfloat16"},
     ),
 )
 VOCABULARY_SIZE = Number(
