@@ -7,7 +7,7 @@ from typing import Any
 
 from transformer.text.tasks.task import Task, split
 
-N_TRAIN, N_VALID, SEED = 8_000, 500, 1
+N_TRAIN, N_VALID, SEED = 12_000, 500, 1
 
 
 def pair_data(task: Task) -> dict[str, Any]:

@@ -243,7 +243,7 @@ export const TASKS = {
   french: {
     symbols: [],
     options: {},
-    training: { steps: 1000, batch: 64, learning_rate: 0.004 },
+    training: { steps: 1200, batch: 64, learning_rate: 0.004 },
     pairsFile: "french-pairs.js",
     strata: () => [],
   },
