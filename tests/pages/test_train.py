@@ -7,11 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+from safetensors.torch import save_file
 
 from tests.pages.conftest import Visit, messages, view, visible_text
 from tests.pages.train_visits import PAGE
-from transformer.jobs import Jobs, services
+from transformer.jobs import JobError, Jobs, services
 from transformer.jobs.races import RACES
+from transformer.model import Transformer
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings, make_run_config
 from transformer.ui.base.registry import PAGES
@@ -156,3 +158,24 @@ def test_the_buttons_of_the_cards_have_distinct_names(visit: Visit) -> None:
         if element.key.startswith("train-")
     ]
     assert len(set(labels)) == len(labels) > 1
+
+
+def test_a_model_of_the_browser_becomes_a_finished_run(
+    visit: Visit, jobs: Jobs, tmp_path: Path
+) -> None:
+    """The component's message: the model as one file in base64, its settings and its curve."""
+    config = make_run_config("reverse", settings={"n_layers": 1, "n_heads": 2, "d_model": 16})
+    model = Transformer(config.model)
+    file = tmp_path / "model.safetensors"
+    symbols = [*TASKS["reverse"].symbols]
+    metadata = {"config": json.dumps(config.model.to_dict()), "symbols": json.dumps(symbols)}
+    save_file({name: p.detach() for name, p in model.named_parameters()}, file, metadata)
+    name = jobs.add_trained(config, "visitor-1", file, [{"step": 25, "sequence_accuracy": 0.5}])
+    assert jobs.run(name).status == "finished"
+    assert jobs.folder(name).readable_config().model == config.model
+    app = visit(PAGE, run=name)
+    assert not app.exception
+    assert "This run has no film of its heads" in visible_text(app)
+    file.write_bytes(file.read_bytes()[:-8])
+    with pytest.raises(JobError, match="cannot be read"):
+        jobs.add_trained(config, "visitor-1", file, [])

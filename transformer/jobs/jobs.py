@@ -12,9 +12,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 from transformer.app_folders import data_path
+from transformer.checkpoint import CheckpointError, load_checkpoint
+from transformer.exchange.model_file import unpack_model_file
 from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import JobFolder, archive, check_files, check_owner
 from transformer.jobs.info import (
@@ -155,6 +158,45 @@ class Jobs(AbstractContextManager["Jobs"]):
         self._start_workers()
         return names
 
+    def add_trained(
+        self,
+        config: TrainingRun,
+        owner: str,
+        model_file: str | os.PathLike[str],
+        lines: Sequence[Mapping[str, Any]],
+        *,
+        address: str = "",
+    ) -> str:
+        """Add a run that a browser has trained, as a finished one, and return its name.
+
+        Args:
+            config: the run's, whose model is replaced by that of the file.
+            model_file: the model as one file (`exchange.model_file`).
+            lines: of metrics.jsonl.
+
+        Raises JobError as `submit`, or if the file is not a model.
+        """
+        check_owner(owner)
+        with TemporaryDirectory() as temporary:
+            checkpoint = Path(temporary) / "checkpoint"
+            try:
+                unpack_model_file(Path(model_file), checkpoint)
+                model, _ = load_checkpoint(checkpoint)
+            except CheckpointError as error:
+                raise JobError("The model of this run cannot be read; train it again.") from error
+            config = self.limits.check_run(replace(config, model=model.config), {})
+
+            def finish(folder: JobFolder) -> None:
+                shutil.copytree(checkpoint, folder.checkpoint_path)
+                for line in lines:
+                    folder.append_metrics(line)
+                folder.write_state("finished", "trained in a browser", step=config.training.steps)
+
+            with as_job_error("the run could not be written"), self._queue.locked():
+                infos = self._infos()
+                [name] = self._add([config], [owner], owner, address, infos, {}, False, finish)
+        return name
+
     def _add(
         self,
         configs: Sequence[TrainingRun],
@@ -164,8 +206,10 @@ class Jobs(AbstractContextManager["Jobs"]):
         infos: Sequence[RunInfo],
         files: Mapping[str, bytes],
         first: bool,
+        complete: Callable[[JobFolder], None] = lambda _: None,
     ) -> list[str]:
-        """Write the folders of new runs, all or none, and return their names."""
+        """Write the folders of new runs, all or none, and return their names. `complete` is called
+        with each folder before others can see it."""
         stored = [Requester(info.owner, info.address) for info in infos]
         waiting = [Requester(i.owner, i.address) for i in infos if i.status == "queued"]
         self.limits.check_capacity(waiting, stored, Requester(requester, address), len(configs))
@@ -184,6 +228,7 @@ class Jobs(AbstractContextManager["Jobs"]):
                 all_files = [*files.items(), ("config.json", content.encode())]
                 folders.append(self._queue.add(self._new_name(config.title), all_files, job))
             for index, folder in enumerate(folders):
+                complete(folder)
                 folders[index] = self._queue.publish(folder)
         except BaseException:
             for folder in folders:

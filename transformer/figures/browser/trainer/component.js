@@ -27,6 +27,7 @@ function trainerView(root, report) {
         link,
         seed,
         onCurve: (points) => report({ points }),
+        onOpen: report,
         workerUrl: new URL("../training/worker.js", import.meta.url),
         onLink: (changed) => {
           if (changed !== shown) reportLater(changed);

@@ -7,7 +7,7 @@ import { readOff } from "../head-codes.js";
 import { caption, changeText, reachedText } from "./captions.js";
 import { makeChart, makeTimeline, thinned } from "./curves.js";
 import { HEAD_KINDS, makeHeads } from "./heads.js";
-import { makeKnobs } from "./knobs.js";
+import { makeKnobs, TASK_NAMES } from "./knobs.js";
 import { allSettings, readLink, writeLink } from "./link.js";
 import { makeRuns } from "./runs.js";
 import { forgetRun, keepRun, keptRun, modelFile, pairsOf } from "./saved.js";
@@ -16,17 +16,18 @@ import { percent, successor, verdict } from "./verdict.js";
 
 const KEEP_EVERY_MS = 5000;
 const REPORT_EVERY_MS = 4000; // to a class
+const CHUNK = 32_768; // bytes that are made characters at once
 const MAX_FRAMES = 240; // of the film; a longer run keeps every second one
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 const SHOWN_EXAMPLES = 3;
 
 /**
  * @param {HTMLElement} container
- * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void }} host
+ * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void, onOpen?: (model: any) => void }} host
  */
 export function openTrainer(
   container,
-  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined },
+  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined, onOpen = null },
 ) {
   setExactNames(false);
   const makeWorker = () => new Worker(workerUrl, { type: "module" });
@@ -118,6 +119,8 @@ export function openTrainer(
     setTimeout(() => copy.textContent = "Copy link", 2000);
   });
   const save = button("Save the model", saveModel);
+  const openInApp = button("Open in every view", openModel);
+  openInApp.hidden = !onOpen;
   const script = button("Export as a PyTorch script", () => {
     attempt(() => download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py"));
   });
@@ -158,7 +161,7 @@ export function openTrainer(
         timeline.node,
         seeds,
         verdictText,
-        el("div", { class: "hu-trainer-tools" }, copy, save, script),
+        el("div", { class: "hu-trainer-tools" }, copy, openInApp, save, script),
         checksum,
       ),
     ),
@@ -281,6 +284,29 @@ export function openTrainer(
     }
   }
 
+  // Give the model to the app, which stores it as a finished run.
+  async function openModel() {
+    try {
+      const run = runs.all[selected];
+      const settings = settingsOf(selected);
+      const title = TASK_NAMES[settings.task];
+      const blob = modelFile(await runs.ask(run, { type: "weights" }));
+      const bytes = new Uint8Array(await blob.arrayBuffer());
+      let text = "";
+      for (let i = 0; i < bytes.length; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
+      onOpen({
+        model: btoa(text),
+        settings: { ...settings, steps: Math.max(run.at, 1) },
+        title,
+        points: pointsOf(run),
+      });
+    } catch (error) {
+      showProblem(error);
+    }
+  }
+
+  const pointsOf = (run) => thinned(run.evaluations.map(({ step: at, correct, count }) => [at, correct / count]));
+
   function onReport(run, report) {
     if (report.type === "progress" && report.examples.length && !run.hidden) keepFrame(run, report);
     if (report.type === "problem") showProblem(new Error(report.problem));
@@ -290,7 +316,7 @@ export function openTrainer(
     const isMeasured = run.id === 0 && ["evaluation", "finished"].includes(report.type);
     if (isMeasured && (report.type === "finished" || performance.now() - lastReported > REPORT_EVERY_MS)) {
       lastReported = performance.now();
-      onCurve(thinned(run.evaluations.map(({ step: at, correct, count }) => [at, correct / count])));
+      onCurve(pointsOf(run));
     }
     touch();
   }

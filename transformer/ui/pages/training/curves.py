@@ -94,7 +94,11 @@ def heads(
     """
     steps = folder.snapshots()
     if not steps:
-        st.caption("The first picture of the heads appears before the first training step.")
+        st.caption(
+            "This run has no film of its heads; **Explore its heads** shows them as they are now."
+            if folder.status() == "finished"
+            else "The first picture of the heads appears before the first training step."
+        )
         return
     if live:
         steps = sorted({*film_steps(steps, LIVE_FRAMES - 1), steps[-1]})

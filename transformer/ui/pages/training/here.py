@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import streamlit as st
@@ -11,13 +15,21 @@ import streamlit as st
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.tab_runs import TabRun
 from transformer.figures.views import loader
+from transformer.jobs import JobError
+from transformer.run_config import TaskRun
+from transformer.training.recipe import make_run_config
 from transformer.ui.base import state, visitor
 from transformer.ui.base.registry import BY_PATH
-from transformer.ui.pages.training import Train
-from transformer.ui.services import live_classes, view_scripts
+from transformer.ui.pages.training import Train, draft
+from transformer.ui.services import live_classes, live_jobs, view_scripts
 from transformer.ui.widgets import frame
 
 KEY = "trainer"
+SETTINGS = (
+    *("n_layers", "n_heads", "d_model", "d_ff", "positions", "score", "dropout", "steps", "seed"),
+    *("learning_rate", "warmup", "cooldown", "label_smoothing", "clip_norm", "weight_decay"),
+)
+"""Settings of a run in the browser that a run of the app has too."""
 
 
 @cache
@@ -46,8 +58,40 @@ def _take_report() -> None:
     if KEY not in st.session_state:
         return
     choice = st.session_state[KEY]["choice"]
-    if "link" in choice:
+    if "model" in choice:
+        _open_model(choice)
+    elif "link" in choice:
         state.change(here=str(choice["link"]))
     elif classroom := live_classes.current_class():
         with suppress(ClassroomError):
             classroom.report_tab_run(visitor.current_id(), TabRun.read(choice.get("points")))
+
+
+def _open_model(choice: Mapping[str, Any]) -> None:
+    """Store the model that the browser has trained as a finished run, and open its page."""
+    try:
+        config, lines = _run_of(choice)
+        with TemporaryDirectory() as folder:
+            file = Path(folder) / "model.safetensors"
+            file.write_bytes(base64.b64decode(str(choice["model"]), validate=True))
+            name = live_jobs.jobs().add_trained(
+                config, visitor.ensure_id(), file, lines, address=visitor.address_hash()
+            )
+    except (JobError, ClassroomError, ValueError, KeyError, TypeError) as error:
+        draft.set_error(error if isinstance(error, JobError) else JobError(str(error)))
+        return
+    state.change(here="", run=name)
+
+
+def _run_of(choice: Mapping[str, Any]) -> tuple[TaskRun, list[dict[str, Any]]]:
+    """Return the config of a run and its metrics. Raises ValueError or ClassroomError."""
+    given = {str(name): value for name, value in dict(choice["settings"]).items()}
+    config = make_run_config(
+        str(given.pop("task")),
+        settings={name: given[name] for name in SETTINGS if name in given},
+        options=given.get("options") or None,
+        title=str(choice["title"])[:80],
+        inspect="",
+    )
+    assert isinstance(config, TaskRun), "it has a task"
+    return config, TabRun.read(choice["points"]).lines()
