@@ -283,6 +283,14 @@ class Jobs(AbstractContextManager["Jobs"]):
                 return info
         raise JobError(f"there is no run {name!r}; it may have been deleted")
 
+    def info(self, name: str) -> RunInfo:
+        """Return the state of one run in the queue or in the app, without its queue position; reads
+        no other run. Raises JobError if there is no such run."""
+        info = read_run_info(self.folder(name))
+        if info is None:
+            raise JobError(f"there is no run {name!r}; it may have been deleted")
+        return self._with_unwritten_state(info)
+
     def folder(self, name: str) -> JobFolder:
         """Return the folder of a run in the queue or in the app, for reading. Raises JobError if
         there is no such run."""

@@ -15,7 +15,6 @@ from transformer.jobs import (
     services,
 )
 from transformer.jobs.computation import step_timing_computation
-from transformer.jobs.info import read_run_info
 from transformer.jobs.limits import LIMITS_VARIABLE, machine_memory
 from transformer.jobs.queue import Queue
 from transformer.jobs.worker_pool import Executor, WorkerPool
@@ -70,9 +69,7 @@ def run_info(name: str) -> RunInfo:
     Raises:
         JobError: if there is no such run, or this visitor may not see it.
     """
-    info = read_run_info(jobs().folder(name))
-    if info is None:
-        raise JobError(f"there is no run {name!r}; it may have been deleted")
+    info = jobs().info(name)
     if not info.visible_to(visitor.current_id()):
         raise JobError("this run trains on its owner's sentences and is not shared")
     return jobs().run(name) if info.status == "queued" else info
