@@ -37,9 +37,8 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
     cluster.start_worker()
     with cluster_jobs(cluster) as jobs:
         start_workers(jobs, 2)
-        steps = [
-            100 if n < 2 else 20 for n in range(8)
-        ]  # the first two run while a worker is killed
+        # The first two run while a worker is killed.
+        steps = [100 if n < 2 else 20 for n in range(8)]
         names = [jobs.submit(run_config(steps[n], 0.05), f"visitor {n}") for n in range(8)]
         first_names = names[:2]
         for name in first_names:  # each run has saved, and the app has received its save

@@ -1,4 +1,4 @@
-"""The app's connection to a Dask scheduler: one client in its own thread, for runs and lanes."""
+"""The app's connection to a Dask scheduler: one client in its own thread, for all queues."""
 
 from __future__ import annotations
 
