@@ -139,10 +139,10 @@ def sampling(**options: object) -> Decoding:
 
 
 def sample_counts(options: Decoding, n: int) -> torch.Tensor:
-    """Return how often each token of LOGITS is drawn in `n` steps of one output."""
-    sampler = Sampler(options, [11], n)
+    """Return how often each token of LOGITS is drawn by `n` outputs, each with its own seed."""
+    sampler = Sampler(options, [*range(n)], 1)
     rows = LOGITS.expand(n, -1)
-    return torch.bincount(sampler(rows, list(range(n)), [0] * n), minlength=LOGITS.shape[1])
+    return torch.bincount(sampler(rows, 0, [*range(n)]), minlength=LOGITS.shape[1])
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 1e-38, 1e-310])

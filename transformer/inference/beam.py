@@ -220,7 +220,7 @@ def beam_search(
     k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
     for step in itertools.count():
         log_probs = session.step(ids).log_softmax(dim=-1)
-        top = token_mask(log_probs, [0]).topk(k, dim=-1)
+        top = token_mask(log_probs, step).topk(k, dim=-1)
         forced: list[tuple[int, float]] = []
         if step < len(prefix):
             forced = [(prefix[step], log_prob) for log_prob in log_probs[:, prefix[step]].tolist()]

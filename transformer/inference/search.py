@@ -21,13 +21,13 @@ from transformer.inference.step_logits import (
     record_steps,
 )
 
-TokenChooser = Callable[[Float[Tensor, "rows vocab"], list[int], list[int]], Int[Tensor, " rows"]]
-"""Function of (logits, step of each row, output index of each row) that returns one id per row.
-Logits of tokens that may not be chosen are -∞."""
+TokenChooser = Callable[[Float[Tensor, "rows vocab"], int, list[int]], Int[Tensor, " rows"]]
+"""Function of (logits, step, output index of each row) that returns one id per row. Logits of
+tokens that may not be chosen are -∞."""
 
 
 def greedy(
-    logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
+    logits: Float[Tensor, "rows vocab"], step: int, batch_indices: list[int]
 ) -> Int[Tensor, " rows"]:
     """Choose the most probable token: beam search with beam size 1."""
     if logits.device.type == "cpu":  # NumPy's argmax is vectorized and faster
@@ -42,15 +42,10 @@ class PrefixChooser:
         self.prefix, self.choose = prefix, choose
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
+        self, logits: Float[Tensor, "rows vocab"], step: int, batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
-        ids = self.choose(logits, steps, batch_indices)
-        rows_in_prefix = [row for row, step in enumerate(steps) if step < len(self.prefix)]
-        if rows_in_prefix:
-            ids[rows_in_prefix] = ids.new_tensor(
-                [self.prefix[steps[row]] for row in rows_in_prefix]
-            )
-        return ids
+        ids = self.choose(logits, step, batch_indices)
+        return torch.full_like(ids, self.prefix[step]) if step < len(self.prefix) else ids
 
 
 class TokenMask:
@@ -63,11 +58,11 @@ class TokenMask:
         self.bias[never_generated(config)] = -torch.inf
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], steps: list[int]
+        self, logits: Float[Tensor, "rows vocab"], step: int
     ) -> Float[Tensor, "rows vocab"]:
         allowed = logits + self.bias
-        if steps[0] < self.min_len:
-            allowed[[step < self.min_len for step in steps], self.config.eos_id] = -torch.inf
+        if step < self.min_len:
+            allowed[:, self.config.eos_id] = -torch.inf
         return allowed
 
 
@@ -111,8 +106,7 @@ def search(
     ids = torch.full((len(limits),), config.bos_id, device=device)
     for step in range(max(limits)):
         logits = session.step(ids)
-        steps = [step] * len(active)
-        ids = choose(token_mask(logits, steps), steps, active)
+        ids = choose(token_mask(logits, step), step, active)
         chosen = ids.tolist()
         records = zip(*record_steps(logits, chosen, config, candidates), strict=True)
         for number, id, record in zip(active, chosen, records, strict=True):
@@ -201,15 +195,12 @@ class Sampler:
         ]
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
+        self, logits: Float[Tensor, "rows vocab"], step: int, batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
         probabilities, ids = sampling_distribution(logits, self.options)
         cumulative = probabilities.cumsum(dim=-1)
         # The last sum may be slightly below 1; a larger number selects the last token.
-        uniform = [
-            [self.uniform[index_in_batch][step]]
-            for index_in_batch, step in zip(batch_indices, steps, strict=True)
-        ]
+        uniform = [[self.uniform[index_in_batch][step]] for index_in_batch in batch_indices]
         threshold = torch.minimum(cumulative.new_tensor(uniform), cumulative[:, -1:] * (1 - 1e-12))
         index = torch.searchsorted(cumulative, threshold, right=True)
         return ids.gather(1, index)[:, 0].to(logits.device)
