@@ -164,7 +164,7 @@ export const TASKS = {
   induction: {
     symbols: [...ALPHABET, "|"],
     options: { max_letters: [2, 20, 6] },
-    training: { steps: 2000 },
+    training: { steps: 1500, batch: 48, learning_rate: 0.004 },
     strata: (chosen) =>
       range(2, chosen.max_letters + 1).map((length) => ({
         size: product(27 - length, 26) * (length - 1),
@@ -189,7 +189,7 @@ export const TASKS = {
   addition: {
     symbols: ["+", ...DIGITS],
     options: { digits: [1, 8, 3], least_first: [0, 1, 0] },
-    training: { steps: 3000 },
+    training: { steps: 2000, batch: 64, learning_rate: 0.004 },
     strata: ({ digits, least_first }) =>
       range(1, digits + 1).flatMap((first) =>
         range(1, digits + 1).map((second) => ({
