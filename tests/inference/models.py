@@ -86,7 +86,7 @@ def log_probabilities(model: Transformer, source: list[int], ids: list[int]) -> 
     """Return the log-probabilities of all tokens at each position of `ids` from one pass."""
     with torch.no_grad():
         logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
-    return logits.double().log_softmax(dim=-1)
+    return logits.double().log_softmax(dim=-1).cpu()
 
 
 def exhaustive_best(

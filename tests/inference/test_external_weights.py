@@ -56,7 +56,7 @@ def test_encoder_decoder_weights_are_kept(name: str) -> None:
     trace = Trace.from_weights(SRC, TGT, **attentions)
     for kind, layers in attentions.items():
         for layer, weights in enumerate(layers):
-            np.testing.assert_array_equal(trace.weights(kind, layer), weights[0].numpy())
+            np.testing.assert_array_equal(trace.weights(kind, layer), weights[0].cpu().numpy())
     assert trace.predicted_tokens == ("▁e", "f", "▁g", "…")
     assert (trace.source, trace.text) == ("a bc d", "ef g")
     assert trace.heads().html.count("</html>") == 1
@@ -80,7 +80,7 @@ def test_generated_steps_equal_one_forward_pass(name: str) -> None:
     )
     for layer in range(2):
         for kind in ("decoder", "cross"):
-            attentions = forward[f"{kind}_attentions"][layer][0].numpy()
+            attentions = forward[f"{kind}_attentions"][layer][0].cpu().numpy()
             # Both are float32 softmaxes of sums of 16 products, so only rounding differs.
             np.testing.assert_allclose(steps.weights(kind, layer), attentions, atol=1e-5)
 
@@ -98,7 +98,9 @@ def test_an_encoder_may_be_deeper_than_its_decoder() -> None:
         "decoder": 1,
         "cross": 1,
     }
-    np.testing.assert_array_equal(trace.weights("encoder", 2), attentions["encoder"][2][0].numpy())
+    np.testing.assert_array_equal(
+        trace.weights("encoder", 2), attentions["encoder"][2][0].cpu().numpy()
+    )
     with pytest.raises(ValueError, match="there is no layer 1; the layers are 0 to 0"):
         trace.weights("cross", 1)
     with pytest.raises(ValueError, match="There is no layer 1; the layers are 0 to 0"):
@@ -127,7 +129,7 @@ def test_a_trace_may_have_an_encoder_or_a_decoder_only() -> None:
     trace = Trace.from_weights(tgt_tokens=["The", "Ġca", "fÃ©", "Ċ"], decoder=out.attentions)
     assert trace.tgt_tokens == ("The", "▁ca", "fé", "⏎")
     assert trace.model().sides[0].kinds == ["decoder"]
-    np.testing.assert_array_equal(trace.weights("decoder", 2), out.attentions[2][0].numpy())
+    np.testing.assert_array_equal(trace.weights("decoder", 2), out.attentions[2][0].cpu().numpy())
     assert "GPT" not in trace.heatmap().html
 
 
@@ -158,9 +160,15 @@ def random_weights(heads: int, n: int, m: int) -> torch.Tensor:
 
 def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
     weights = random_weights(2, 5, 5)
-    for layer in (weights, weights.numpy(), weights[None], weights.bfloat16(), weights.tolist()):
+    for layer in (
+        weights,
+        weights.cpu().numpy(),
+        weights[None],
+        weights.bfloat16(),
+        weights.tolist(),
+    ):
         trace = Trace.from_weights(SRC, encoder=[layer])
-        np.testing.assert_allclose(trace.weights("encoder", 0), weights.numpy(), atol=2**-8)
+        np.testing.assert_allclose(trace.weights("encoder", 0), weights.cpu().numpy(), atol=2**-8)
     trace.save_npz(tmp_path / "other.npz")
     loaded = Trace.load_npz(tmp_path / "other.npz")
     np.testing.assert_array_equal(loaded.weights("encoder", 0), trace.weights("encoder", 0))

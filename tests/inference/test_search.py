@@ -56,11 +56,11 @@ def test_recorded_probabilities_equal_the_softmax_of_the_model(k: int) -> None:
         log_probabilities = models.log_probabilities(model, source, sequence.ids)
         chosen = log_probabilities[range(len(sequence.ids)), sequence.ids]
         torch.testing.assert_close(
-            torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0
+            torch.tensor(sequence.log_probabilities, device="cpu"), chosen, atol=1e-4, rtol=0
         )
         assert sequence.log_probability == pytest.approx(float(chosen.sum()), abs=1e-3)
-        probabilities = torch.tensor(sequence.candidate_probabilities)
-        ids = torch.tensor(sequence.candidate_ids)
+        probabilities = torch.tensor(sequence.candidate_probabilities, device="cpu")
+        ids = torch.tensor(sequence.candidate_ids, device="cpu")
         assert (
             probabilities.shape == ids.shape == (len(sequence.ids), min(k, models.VOCAB_SIZE - 3))
         )
@@ -96,7 +96,7 @@ def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
             self.rows = [self.rows[row] for row in rows]
 
     limits = [max(lengths) + 1] * len(lengths)
-    device = torch.device("cpu")
+    device = torch.get_default_device()
     sequences = search(ScriptedSession(), greedy, limits, config, candidates=1, device=device)
     for number, (n, sequence) in enumerate(zip(lengths, sequences, strict=True)):
         expected = [4 + (number + step) % 16 for step in range(n - 1)] + [config.eos_id]
@@ -179,7 +179,8 @@ def test_top_k_draws_from_the_k_largest(k: int) -> None:
 )
 def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: int) -> None:
     probabilities, ids = sampling_distribution(torch.tensor([logits]), sampling(top_p=p, top_k=k))
-    unfiltered = torch.tensor([logits]).topk(min(k, len(logits))).values.double().softmax(-1)[0]
+    row = torch.tensor([logits], device="cpu")
+    unfiltered = row.topk(min(k, len(logits))).values.double().softmax(-1)[0]
     n_kept = int((probabilities > 0).sum())
     assert unfiltered[:n_kept].sum() >= p - 1e-9 or n_kept == len(unfiltered)
     assert n_kept == 1 or unfiltered[: n_kept - 1].sum() < p

@@ -118,7 +118,7 @@ def test_bert_has_encoder_attention_only(tokenizer: Any) -> None:
     trace = Trace.of(model, tokenizer, "the cat sat")
     out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
     for layer in range(2):
-        expected = out.attentions[layer][0].detach().numpy()
+        expected = out.attentions[layer][0].detach().cpu().numpy()
         np.testing.assert_allclose(trace.weights("encoder", layer), expected, atol=1e-6)
     assert trace.src_tokens == ("▁the", "▁cat", "▁sat", "</s>")
     assert not trace.tgt_tokens
@@ -128,7 +128,7 @@ def test_gpt2_has_decoder_attention_only(tokenizer: Any) -> None:
     model = seeded_model(gpt2)
     trace = Trace.of(model, tokenizer, "the cat sat")
     out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
-    expected = out.attentions[1][0].detach().numpy()
+    expected = out.attentions[1][0].detach().cpu().numpy()
     np.testing.assert_allclose(trace.weights("decoder", 1), expected, atol=1e-6)
     assert not trace.src_tokens
 
@@ -150,7 +150,7 @@ def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, build: Callable[
     ):
         for layer, expected in enumerate(attentions):
             weights = trace.weights(kind, layer)  # type: ignore[arg-type]
-            np.testing.assert_allclose(weights, expected[0].detach().numpy(), atol=1e-6)
+            np.testing.assert_allclose(weights, expected[0].detach().cpu().numpy(), atol=1e-6)
 
 
 def test_without_a_target_the_generated_output_is_traced(tokenizer: Any) -> None:
