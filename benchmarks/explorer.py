@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from tests.live_app import ROOT, chromium
 from transformer import Translator
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import Trace
 
 try:
@@ -83,7 +83,7 @@ def trace_of_length(translator: Translator, n: int) -> Trace:
 
 
 def our_page(trace: Trace, view: str) -> str:
-    return explorer_page([ExplorerData(trace)], {"view": view})
+    return explorer_page([PackedTrace(trace)], {"view": view})
 
 
 def bertviz_page(trace: Trace) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explorer_file import open_html
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
 
@@ -42,7 +42,7 @@ def open_decoding_view(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
     state = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    html = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], state)
+    html = explorer_page([PackedTrace(trace, str(i)) for i, trace in enumerate(traces)], state)
     if live:
         no_listener = "() => {}, views)"
         listener = "(state) => { window.reported = state; }, views, true)"
@@ -91,7 +91,7 @@ def check_rows(
     strongest head of the original trace."""
     rows = panel.locator(".hu-weightrow")
     clearest = {
-        kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
+        kind: PackedTrace(original or trace).clearest(kind) for kind in ("decoder", "encoder")
     }
     layer, head_number = clearest["decoder"]
     expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer + 1}, head {head_number + 1}")

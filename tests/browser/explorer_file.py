@@ -10,7 +10,7 @@ import numpy.typing as npt
 from playwright.sync_api import FloatRect, Locator, Page
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.views import page as view_page
 
 Numbers = npt.NDArray[np.float64]
@@ -34,7 +34,7 @@ def open_explorer(page: Page, folder: Path, *traces: FakeTrace, **state: Any) ->
     """Open the explorer of one or two traces, by default the heatmap with all options and with
     tokens instead of words."""
     names = "AB" if len(traces) > 1 else " "
-    sides = [ExplorerData(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
+    sides = [PackedTrace(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
     html = explorer_page(
         sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, "exact": 1, **state}
     )

@@ -8,8 +8,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explorer_file import open_html
 from tests.figures.fake_traces import fake_trace
-from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.explorer_sides import TraceLike
+from transformer.figures import PackedTrace, explorer_page
+from transformer.figures.packed_trace import TraceLike
 
 SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
 TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
@@ -19,7 +19,7 @@ TOLERANCE = 1.01e-4  # the readout has four digits
 
 def open_heads_view(page: Page, folder: Path, trace: TraceLike = TRACE, **start: int | str) -> Page:
     default_state = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, "exact": 1}
-    html = explorer_page([ExplorerData(trace)], {**default_state, **start})
+    html = explorer_page([PackedTrace(trace)], {**default_state, **start})
     html_with_global = html.replace(
         "const view = explorerView", "const view = window.view = explorerView"
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.figures.deno import drawn
 from tests.live_app import ROOT, wait_for_script_run
 from transformer import Translator
 from transformer.analysis.alignment.aligner_head import load_aligner_head
@@ -24,15 +25,17 @@ def tile(page: Page, number: int, row: str = "last") -> Locator:
 
 
 def expected_words(translator: Translator, text: str, **options: object) -> list[str]:
-    data = glance_data(translator.trace(text, method="greedy", **options))  # type: ignore[arg-type]
-    return [word["text"] for word in data["words"]]
+    trace = translator.trace(text, method="greedy", **options)  # type: ignore[arg-type]
+    return [word["text"] for word in drawn("glance", glance_data({}, trace))["words"]]
 
 
 def expected_glance(translator: Translator, text: str) -> dict[str, Any]:
     """Return the home page's data for en-fr, with the head that `aligner.json` names."""
     folder = ROOT / "checkpoints/en-fr"
     aligner = load_aligner_head(folder, checkpoint_hash(folder), translator.model.config)
-    return glance_data(translator.trace(text, method="greedy"), aligner=aligner)
+    packed = glance_data({}, translator.trace(text, method="greedy"), aligner=aligner)
+    data: dict[str, Any] = drawn("glance", packed)
+    return data
 
 
 def open_home(page: Page, app: str, query: str = "") -> Page:

@@ -20,7 +20,6 @@ from tests.browser.home_page import (
 from tests.live_app import wait_until
 from transformer import Translator
 from transformer.analysis.interventions.switching import switched_off
-from transformer.figures.glance import WEIGHT_SCALE
 from transformer.inference.alternatives import word_alternatives
 
 pytestmark = pytest.mark.browser
@@ -151,7 +150,7 @@ def test_a_pointed_head_shows_its_bands_and_a_click_switches_it_off(
     page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={text}")
     data = expected_glance(en_fr, text)
     shape = (6, 8, len(data["words"]), len(data["source"]) + 1)
-    weights = np.array(data["head_weights"]).reshape(shape) / WEIGHT_SCALE
+    weights = np.array(data["head_weights"]).reshape(shape)
     heads = page.locator(".hu-strip-head")
     expect(heads).to_have_count(48)
     bands = page.locator(".hu-glance-lines path")

@@ -12,8 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_explorer, open_html
 from tests.figures.fake_traces import HOSTILE, fake_trace
-from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.explorer import Notice
+from transformer.figures import PackedTrace, explorer_page
 
 pytestmark = pytest.mark.browser
 
@@ -136,23 +135,27 @@ def test_a_file_opens_with_the_pinned_word_and_fits(
 
 
 def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Path) -> None:
-    notices = [
-        Notice((("Here ", False), (HOSTILE[0], True)), state)
-        for state in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
-    ]
-    html = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, notices=notices)
+    source = [HOSTILE[0], "▁the", "▁red", "</s>"]
+    weights = np.full((3, 4, 4, 4), 0.25, np.float32)
+    weights[2, 1] = np.roll(np.eye(4), -1, 1)  # each row attends to the one before
+    trace = fake_trace(source, ["<s>", "▁x"], kinds=["encoder"], encoder=weights)
+    state = {"view": "heatmap", "layer": 0, "head": 0}
+    html = explorer_page([PackedTrace(trace)], state, has_notices=True)
     open_html(page, tmp_path, html)
     region = page.get_by_role("region", name="What to notice in this sentence")
     expect(region.get_by_role("listitem")).to_have_text(
-        f"Here {HOSTILE[0]} Encoder self-attention, layer 3, head 2"
+        f"the attends to the previous word, {HOSTILE[0]}, with weight 1.00. 2 of 2 words give the "
+        "previous word at least half: Encoder self-attention, layer 3, head 2"
     )
     region.get_by_role("button").press("Enter")
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
-    expect(page.locator(".hu-reading")).to_contain_text("red")
+    expect(page.locator(".hu-reading")).to_contain_text("the")
 
 
 def test_without_notices_there_is_no_frame(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE)
+    weights = np.full((3, 4, 4, 4), 0.25, np.float32)
+    trace = fake_trace(["▁a", "▁b", "▁c", "</s>"], ["<s>"], kinds=["encoder"], encoder=weights)
+    open_explorer(page, tmp_path, trace)
     expect(page.locator(".hu-notices")).to_be_hidden()
 
 

@@ -19,7 +19,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, download_text, open_html
 from tests.figures.fake_traces import HOSTILE
 from transformer.config import ModelConfig
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 from transformer.model.transformer import Transformer
@@ -54,7 +54,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 
 def open_query_key(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
     state = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    open_html(page, folder, explorer_page([ExplorerData(trace)], state))
+    open_html(page, folder, explorer_page([PackedTrace(trace)], state))
     page.locator(".hu-querykey").wait_for()
     return page
 

@@ -25,7 +25,7 @@ from tests.browser.explorer_file import (
     weights,
 )
 from tests.figures.fake_traces import FakeTrace, fake_trace
-from transformer.figures import ExplorerData, ExplorerView, explorer_data, prefixed
+from transformer.figures import ExplorerView, PackedTrace, explorer_data
 from transformer.figures.views import TABS, style
 
 pytestmark = pytest.mark.browser
@@ -185,7 +185,7 @@ def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path
 
 
 def test_the_explorer_in_a_notebooks_frame_has_keys_and_exports(page: Page, tmp_path: Path) -> None:
-    explorer = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    explorer = ExplorerView([PackedTrace(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
     open_html(page, tmp_path, f"<p>{explorer._repr_html_()}</p>")
     notebook_frame = page.frame_locator("iframe")
     expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 2, head 3")
@@ -202,10 +202,8 @@ def test_the_explorer_in_a_notebooks_frame_has_keys_and_exports(page: Page, tmp_
 
 def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
     """Mount the explorer in a shadow root, as Streamlit does."""
-    side = ExplorerData(trace)
-    parts = prefixed(side.layers([0]), 0)
     start = {"view": "heatmap", "layer": 0, "head": 0}
-    data = base64.b64encode(explorer_data([side], start, parts)).decode()
+    data = base64.b64encode(explorer_data([PackedTrace(trace)], start)).decode()
     return open_script(
         page,
         folder,

@@ -27,7 +27,7 @@ from tests.browser.explorer_file import (
     weights,
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
-from transformer.figures import explorer_sides as packing_limits
+from transformer.figures import packed_trace as packing_limits
 from transformer.figures import translation_data, translation_page
 
 pytestmark = pytest.mark.browser

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +43,12 @@ def run_deno(*arguments: str) -> Any:
     """Return the JSON that parity.js prints for these arguments."""
     script = str(SCRIPTS / "parity.js")
     return json.loads(deno("run", "--quiet", "--allow-read", script, *arguments))
+
+
+def drawn(view: str, data: bytes | dict[str, Any], n_forced: int = 0) -> Any:
+    """Return what a view draws of its data: "explorer", "glance" or "table" (of steps)."""
+    content = json.dumps(data).encode() if isinstance(data, dict) else data
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "data"
+        file.write_bytes(content)
+        return run_deno(view, str(file), str(n_forced))

@@ -29,7 +29,7 @@ GRID = Grid(
 
 @dataclass
 class FakeTrace:
-    """A trace with only what `ExplorerData` reads."""
+    """A trace with only what `PackedTrace` reads."""
 
     src_tokens: tuple[str, ...]
     tgt_tokens: tuple[str, ...]
@@ -95,7 +95,8 @@ def fake_trace(
         probabilities=[[0.5, 0.25]] * len(chosen),
     )
     text = "".join(output_tokens[:-1]).replace("▁", " ").strip()
-    translation = SimpleNamespace(source=source, text=text, table=table, tree=None)
+    ids = tuple(range(len(output_tokens)))
+    translation = SimpleNamespace(source=source, text=text, table=table, tree=None, ids=ids)
     return FakeTrace(tuple(src), tuple(tgt), output_tokens, config, translation, arrays)
 
 

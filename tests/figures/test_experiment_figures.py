@@ -6,11 +6,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import hypothesis.extra.numpy as arrays
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
-from transformer.figures import ExplorerData
+from transformer.figures import PackedTrace
 from transformer.figures.alignment import alignment, two_rows
 from transformer.figures.before_after import MIN_SIZE, before_after_bars, size_against_effect
 from transformer.figures.contributions import (
@@ -22,7 +25,7 @@ from transformer.figures.contributions import (
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.offsets import offsets, signed_offset
 from transformer.figures.packing import unpack, weights_of
-from transformer.figures.switchboard import switchboard_data
+from transformer.figures.switchboard import pool, switchboard_data
 from transformer.figures.views import view_page
 from transformer.measures.head_codes import parse_heads
 
@@ -45,7 +48,7 @@ def test_missing_heads_are_reported() -> None:
 
 
 def test_every_head_has_a_thumbnail() -> None:
-    side = ExplorerData(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
+    side = PackedTrace(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
     header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
     assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
     assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
@@ -56,15 +59,34 @@ def test_every_head_has_a_thumbnail() -> None:
 
 
 def test_thumbnails_of_long_sentences_are_limited() -> None:
-    side = ExplorerData(fake_trace(["▁a"] * 60, ["<s>"] * 30))
+    side = PackedTrace(fake_trace(["▁a"] * 60, ["<s>"] * 30))
     _, parts = unpack(switchboard_data(side, KINDS, ""))
     assert parts["thumbs.encoder"].array.shape == (3, 4, 24, 24)
     greatest = max(side.traced.weights("encoder", layer).max() for layer in range(3))
     assert weights_of(parts["thumbs.encoder"]).max() == pytest.approx(greatest, abs=0.005)
 
 
+@given(
+    arrays.arrays(
+        np.float32, st.tuples(*[st.integers(1, 9)] * 3), elements=st.floats(0, 1, width=32)
+    ),
+    st.integers(1, 9),
+)
+def test_thumbnails_keep_the_greatest_weight(weights: np.ndarray, limit: int) -> None:
+    heads, rows, columns = weights.shape
+    pooled = pool(weights, limit)
+    assert pooled.shape == (heads, min(rows, limit), min(columns, limit))
+    height, width = pooled.shape[1:]
+    for h in range(heads):
+        for y in range(height):
+            for x in range(width):
+                down = slice(y * rows // height, (y + 1) * rows // height)
+                across = slice(x * columns // width, (x + 1) * columns // width)
+                assert pooled[h, y, x] == weights[h, down, across].max()
+
+
 def test_changes_of_heads_for_comparable_kinds() -> None:
-    side = ExplorerData(fake_trace(["a", "b"], ["<s>", "c"]))
+    side = PackedTrace(fake_trace(["a", "b"], ["<s>", "c"]))
     moved = {"decoder": np.arange(12, dtype=np.float32).reshape(3, 4) / 12}
     data = switchboard_data(side, KINDS, "", moved=moved, chosen=("decoder", 2, 1))
     header, parts = unpack(data)

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
-from transformer.figures import ExplorerData, ExplorerView, explorer_data, explorer_page, prefixed
+from transformer.figures import ExplorerView, PackedTrace, explorer_data, explorer_page, prefixed
+from transformer.figures.packed_trace import query_key_vectors
 from transformer.figures.packing import FINE, rounding_error, unpack, weights_of
 from transformer.figures.state import DEFAULTS
 
@@ -26,29 +27,22 @@ def trace() -> FakeTrace:
     return fake_trace(HOSTILE, TGT, vectors=True)
 
 
-def test_explorer_data_holds_labels_thumbnails_and_the_given_parts(trace: FakeTrace) -> None:
-    side = ExplorerData(trace)
-    parts = prefixed([side.layer("cross", 1)], 0)
-    head, unpacked = unpack(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
-    assert {name for name in unpacked if ".pins." in name} == {
-        f"0.{part.name}" for part in side.pins
-    }
-    assert sorted(name for name in unpacked if ".pins." not in name) == [
-        "0.thumbs.cross",
-        "0.thumbs.decoder",
-        "0.thumbs.encoder",
-        "0.weights.cross.1",
-    ]
+def test_explorer_data_holds_all_weights_and_the_given_vectors(trace: FakeTrace) -> None:
+    side = PackedTrace(trace)
+    vectors = prefixed(query_key_vectors(trace, "cross", 1, 2), 0)
+    head, unpacked = unpack(explorer_data([side], {"layer": 1, "head": 2}, vectors, visit=7))
+    weights = {f"0.weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)}
+    assert set(unpacked) == weights | {part.name for part in vectors}
     assert head["start"] == {**DEFAULTS, "layer": 1, "head": 2}
-    assert (head["defaults"], head["visit"], head["pairs"]) == (DEFAULTS, 7, None)
-    assert head["sides"][0]["src"]["tokens"] == HOSTILE
+    assert (head["defaults"], head["visit"], head["aligner"]) == (DEFAULTS, 7, None)
+    assert head["sides"][0]["src"] == HOSTILE
     error = np.abs(weights_of(unpacked["0.weights.cross.1"]) - trace.weights("cross", 1))
     assert error.max() <= rounding_error(1.0, FINE)
 
 
 def test_invalid_states_are_refused(trace: FakeTrace) -> None:
     with pytest.raises(ValueError, match="layer must be a whole number"):
-        explorer_data([ExplorerData(trace)], {"layer": "1.5"}, [])
+        explorer_data([PackedTrace(trace)], {"layer": "1.5"}, [])
 
 
 def blocks(page: str) -> dict[str, bytes]:
@@ -61,16 +55,15 @@ def blocks(page: str) -> dict[str, bytes]:
 
 def test_a_file_holds_every_layer_of_every_side(trace: FakeTrace) -> None:
     sides = [
-        ExplorerData(trace, "A"),
-        ExplorerData(fake_trace(["x"], ["<s>", "y"], kinds=["cross"]), "B"),
+        PackedTrace(trace, "A"),
+        PackedTrace(fake_trace(["x"], ["<s>", "y"], kinds=["cross"]), "B"),
     ]
     arrays = blocks(explorer_page(sides, {"kind": "cross", "layer": 2, "head": 1}))
     header, first_parts = unpack(arrays.pop("hu-first"))
     assert header["start"]["layer"] == 2
     assert [meta["name"] for meta in header["later"]] == list(arrays)
-    assert {name for name in first_parts if "weights" in name} == set()
-    assert len([name for name in arrays if name.startswith("0.weights.")]) == 9
-    assert len([name for name in arrays if name.startswith("1.weights.")]) == 3
+    assert len([name for name in first_parts if name.startswith("0.weights.")]) == 9
+    assert len([name for name in first_parts if name.startswith("1.weights.")]) == 3
     assert {name for name in arrays if "query" in name} == {
         f"0.query.cross.2.{h}" for h in range(4)
     }
@@ -79,24 +72,24 @@ def test_a_file_holds_every_layer_of_every_side(trace: FakeTrace) -> None:
 
 
 def test_files_are_reproducible(trace: FakeTrace) -> None:
-    assert explorer_page([ExplorerData(trace)], {}) == explorer_page([ExplorerData(trace)], {})
+    assert explorer_page([PackedTrace(trace)], {}) == explorer_page([PackedTrace(trace)], {})
 
 
 def test_tokens_sentences_and_titles_are_escaped() -> None:
     trace = fake_trace([MARKUP, "\ud800"], ["<s>", MARKUP], source=MARKUP)
     harmless = explorer_page(
-        [ExplorerData(fake_trace(["x", "y"], ["<s>", "z"], source="s"))], {}, "t"
+        [PackedTrace(fake_trace(["x", "y"], ["<s>", "z"], source="s"))], {}, "t"
     )
-    page = explorer_page([ExplorerData(trace)], {}, MARKUP)
+    page = explorer_page([PackedTrace(trace)], {}, MARKUP)
     assert "alert(1)" not in page.replace(html.escape(MARKUP), "")
     assert len(re.findall("</?script", page)) == len(re.findall("</?script", harmless))
     assert "<b>" not in page
     head, _ = unpack(blocks(page)["hu-first"])
-    assert head["sides"][0]["src"]["tokens"] == [MARKUP, "\ud800"]
+    assert head["sides"][0]["src"] == [MARKUP, "\ud800"]
 
 
 def test_a_notebook_shows_a_sandboxed_frame() -> None:
-    view = ExplorerView([ExplorerData(fake_trace([MARKUP], ["<s>"], source=MARKUP + "\ud800"))], {})
+    view = ExplorerView([PackedTrace(fake_trace([MARKUP], ["<s>"], source=MARKUP + "\ud800"))], {})
     frame = view._repr_html_()
     assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
     assert frame.count("<") == 2  # the frame's beginning and its end
@@ -111,13 +104,13 @@ def test_files_are_saved_atomically(
     trace: FakeTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new" / "attention.html"
-    view = ExplorerView([ExplorerData(trace)], {"view": "heatmap"})
+    view = ExplorerView([PackedTrace(trace)], {"view": "heatmap"})
     view.save(path)
     assert path.read_text(encoding="utf-8") == view.html
     before = path.read_bytes()
     monkeypatch.setattr(Path, "write_text", lambda *args, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        ExplorerView([ExplorerData(trace)], {}).save(path)
+        ExplorerView([PackedTrace(trace)], {}).save(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["attention.html"]
 
@@ -141,15 +134,15 @@ INVALID_STATES: dict[str, tuple[dict[str, Any], str]] = {
 def test_missing_kinds_layers_and_heads_are_refused(case: str) -> None:
     state, message = INVALID_STATES[case]
     with pytest.raises(ValueError, match=message):
-        ExplorerView([ExplorerData(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)
+        ExplorerView([PackedTrace(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)
 
 
 def test_a_layer_opens_at_its_first_head_and_true_counts_as_1(trace: FakeTrace) -> None:
     def opened(**state: Any) -> tuple[Any, ...]:
-        view = ExplorerView([ExplorerData(trace)], state)
+        view = ExplorerView([PackedTrace(trace)], state)
         resolved = view.sides[0].resolved(view.state)
         return resolved["layer"], resolved["head"], resolved["renormalise"]
 
     assert opened(layer=2, renormalise=True) == (2, 0, 1)
     assert opened(head=3) == (0, 3, 0)
-    assert opened()[:2] == ExplorerData(trace).clearest("cross")
+    assert opened()[:2] == PackedTrace(trace).clearest("cross")

@@ -188,9 +188,7 @@ def test_frames_survive_packing_up_to_rounding() -> None:
         assert unpacked.shape == expected.shape == (len(STEPS), LAYERS, HEADS, *expected.shape[-2:])
         assert parts[name].array.itemsize == 1
         assert (np.abs(unpacked - expected) <= rounding_error(1.0, COARSE)).all()
-    assert [doc["src"]["tokens"] for doc in header["probes"]] == [
-        labels["src"] for labels in LABELS
-    ]
+    assert [doc["src"] for doc in header["probes"]] == [labels["src"] for labels in LABELS]
 
 
 def test_roles_are_packed_with_shares_and_change_with_the_head() -> None:

@@ -1,24 +1,26 @@
-"""Data of a translation in words and of its table of steps."""
+"""A translation in words and its table of steps, as the browser draws them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.figures.deno import drawn
 from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import Translator
 from transformer.figures import steps_data
-from transformer.figures.glance import UNKNOWN_WORD, WEIGHT_SCALE, glance_data, head_nearest_mean
-from transformer.figures.steps import word_steps
+from transformer.figures.glance import glance_data
+from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.inference.alternatives import word_alternatives
 from transformer.inference.results import Candidate, Step
-from transformer.measures.words import words
 
 SRC = ("▁The", "▁um", "brella", ".", "</s>")
 TGT = ("<s>", "▁Le", "▁para", "pluie", ".")
@@ -35,21 +37,43 @@ STEPS = (
 )
 
 
+def step_table(steps: Sequence[Step]) -> SimpleNamespace:
+    """Return the steps as `results.StepTable` has them."""
+    return SimpleNamespace(
+        chosen=[step.chosen for step in steps],
+        tokens=[[candidate.token for candidate in step.candidates] for step in steps],
+        ids=[[candidate.id for candidate in step.candidates] for step in steps],
+        probabilities=[[candidate.probability for candidate in step.candidates] for step in steps],
+    )
+
+
 def translated_trace(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> FakeTrace:
     """Return a trace of four written pieces in two words, with probabilities."""
     trace = fake_trace(src, TGT, layers=2, heads=3, source=source)
-    translation = trace.translation
-    translation.ids = tuple(range(len(trace.predicted_tokens)))
-    translation.steps = [
-        Step(n, (), (first := Candidate("▁a", 1, share), Candidate("▁b", 2, second)), first)
-        for n, (share, second) in enumerate(zip(SHARES, RUNNER_UP_SHARES, strict=True))
-    ]
+    trace.translation.table = step_table(
+        [
+            Step(n, (), (first := Candidate("▁a", 1, share), Candidate("▁b", 2, second)), first)
+            for n, (share, second) in enumerate(zip(SHARES, RUNNER_UP_SHARES, strict=True))
+        ]
+    )
     return trace
+
+
+def glance(trace: Any, *arguments: Any, n_forced: int = 0, **options: Any) -> dict[str, Any]:
+    """Return what the first page draws of a trace."""
+    packed = glance_data({}, trace, *arguments, **options)
+    drawn_data: dict[str, Any] = drawn("glance", packed, n_forced)
+    return drawn_data
+
+
+def table(trace: Any, alternatives: Any = None, **options: Any) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = drawn("table", steps_data(trace, alternatives, **options))
+    return rows
 
 
 def test_weights_are_summed_over_source_pieces_and_averaged_over_rows() -> None:
     trace = translated_trace()
-    data = glance_data(trace)
+    data = glance(trace)
     assert data["source"] == ["The", "umbrella."]
     assert [word["text"] for word in data["words"]] == ["Le", "parapluie."]
     weights = trace.weights("cross", data["layer"])[data["head"]]
@@ -64,21 +88,24 @@ def test_weights_are_summed_over_source_pieces_and_averaged_over_rows() -> None:
 
 def test_the_weights_of_all_heads_are_between_the_same_words() -> None:
     trace = translated_trace()
-    data = glance_data(trace)
-    sent = np.array(data["head_weights"]).reshape(2, 3, 2, 3) / WEIGHT_SCALE
+    data = glance(trace)
+    sent = np.array(data["head_weights"]).reshape(2, 3, 2, 3)
     for layer, head in np.ndindex(2, 3):
         weights = trace.weights("cross", layer)[head]
         rows = [weights[0], weights[1:3].mean(axis=0)]
         expected = [[row[0], row[1:4].sum(), row[4]] for row in rows]
         np.testing.assert_allclose(sent[layer, head], expected, atol=6e-5)
     many = translated_trace(src=(*["▁a"] * 1_500, "</s>"))
-    assert glance_data(many)["head_weights"] == []  # too many to send
+    assert glance(many)["head_weights"] == []  # too many to show
+    aligner = SimpleNamespace(layer=1, head=2, weights_to="output")
+    assert [*unpack(glance_data({}, many, aligner=aligner))[1]] == ["weights.cross.1"]
+    assert glance(many, aligner=aligner)["layer"] == 1
 
 
 def test_a_measured_aligner_uses_its_own_rows() -> None:
     trace = translated_trace()
     aligner = SimpleNamespace(layer=1, head=2, weights_to="input")
-    data = glance_data(trace, aligner=aligner)
+    data = glance(trace, aligner=aligner)
     assert (data["layer"], data["head"], data["to"]) == (1, 2, "input")
     weights = trace.weights("cross", 1)[2]
     first, second = data["words"]
@@ -86,7 +113,7 @@ def test_a_measured_aligner_uses_its_own_rows() -> None:
     np.testing.assert_allclose(first["weights"], [weights[1, 0], weights[1, 1:4].sum()], atol=6e-5)
     mean = weights[2:4].mean(axis=0)
     np.testing.assert_allclose(second["weights"], [mean[0], mean[1:4].sum()], atol=6e-5)
-    last = glance_data(replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et")),
+    last = glance(replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et")),
                        aligner=aligner)["words"][-1]  # fmt: skip
     np.testing.assert_allclose(last["weights"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
 
@@ -94,38 +121,41 @@ def test_a_measured_aligner_uses_its_own_rows() -> None:
 def test_the_end_token_is_not_a_word() -> None:
     trace = translated_trace()
     cut = replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et"))
-    assert [word["text"] for word in glance_data(cut)["words"]] == ["Le", "parapluie.", "et"]
+    assert [word["text"] for word in glance(cut)["words"]] == ["Le", "parapluie.", "et"]
 
 
 def test_typed_words_are_shown_if_their_number_matches() -> None:
     unknown = ("▁The", "▁", "<unk>", "</s>")
-    assert glance_data(translated_trace("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == [
+    assert glance(translated_trace("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == [
         "The",
         "☂",
     ]
-    assert glance_data(translated_trace("The ☂", unknown))["source"] == ["The", "▁", UNKNOWN_WORD]
+    assert glance(translated_trace("The ☂", unknown))["source"] == ["The", "▁", "▯"]
 
 
 def test_forced_words_and_alternatives() -> None:
     alternative = SimpleNamespace(
         step=1, ids=(7, 8), text="toit.", probability=0.1, first_piece_probability=0.2
     )
-    data = glance_data(translated_trace(), [(), (alternative,)], n_forced=3)
+    data = glance(translated_trace(), [(), (alternative,)], n_forced=3)
     assert data["forced_word"] == 1
     assert [word["alternatives"] for word in data["words"]] == [
         [],
         [{"text": "toit.", "p": 0.2, "step": 1, "ids": [7, 8]}],
     ]
-    assert glance_data(translated_trace())["forced_word"] == -1
+    assert glance(translated_trace())["forced_word"] == -1
 
 
 def test_the_head_shown_agrees_most_with_the_mean() -> None:
     # All heads attend weakly along the diagonal; one only there, one always to the last word.
-    weights = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
-    weights[1, 0] = np.eye(3)
-    weights[0, 1] = [0, 0, 1]
-    assert head_nearest_mean(weights) == (1, 0)
-    assert head_nearest_mean(np.zeros((2, 2, 0, 3))) == (0, 0)
+    weights = np.full((2, 2, 4, 4), 0.1) + 0.6 * np.eye(4)
+    weights[1, 0] = np.eye(4)
+    weights[0, 1] = [0, 0, 0, 1]
+    source, target = ["▁a", "▁b", "▁c", "</s>"], ["<s>", "▁x", "▁y", "▁z"]
+    data = glance(fake_trace(source, target, layers=2, heads=2, cross=weights))
+    assert (data["layer"], data["head"]) == (1, 0)
+    nothing = glance(fake_trace(source, ["<s>"], layers=2, heads=2))
+    assert (nothing["layer"], nothing["words"]) == (0, [])
 
 
 @pytest.fixture(scope="module")
@@ -135,15 +165,13 @@ def trace(checkpoints: Path) -> Trace:
 
 def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     translator = Translator.load(checkpoints / "tiny", device="cpu")
-    data = glance_data(trace, word_alternatives(translator, trace.translation))
+    data = glance(trace, word_alternatives(translator, trace.translation))
     assert (data["n_layers"], data["n_heads"]) == (trace.n_layers, trace.n_heads)
     assert data["ids"] == list(trace.translation.ids)
     ends = trace.predicted_tokens[-1] == "</s>"
     joined = " ".join(word["text"] for word in data["words"])
     tokens = trace.predicted_tokens[: -1 if ends else None]
-    assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace(
-        "<unk>", UNKNOWN_WORD
-    )
+    assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace("<unk>", "▯")
 
 
 @pytest.mark.parametrize("text", ["The baker hides books.", "A pilot sells the boat.", "Hello"])
@@ -155,22 +183,21 @@ def test_in_a_greedy_translation_no_alternative_is_more_probable(
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(text, method="greedy", max_len=20)
     alternatives = word_alternatives(translator, trace.translation, min_probability=1e-4)
-    data = glance_data(trace, alternatives)
+    data = glance(trace, alternatives)
     assert any(entry["alternatives"] for entry in data["words"])
     for word in data["words"]:
         assert all(alternative["p"] <= word["p"] for alternative in word["alternatives"])
-    numbers = words(trace.predicted_tokens)
-    for step in word_steps(data, trace.translation.steps, numbers)["steps"]:
+    for step in table(trace, alternatives):
         assert step["candidates"][0] == step["chosen"]
 
 
 def test_the_last_step_in_words_writes_the_end_token(checkpoints: Path) -> None:
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace("The baker hides books.", target="Un livre.")
-    pieces, numbers = trace.translation.steps, words(trace.predicted_tokens)
+    pieces = trace.translation.steps
     assert pieces[-1].chosen.token == "</s>"
-    data = glance_data(trace)
-    *before, end = word_steps(data, pieces, numbers, live=True)["steps"]
+    data = glance(trace)
+    *before, end = table(trace, (), live=True)
     assert [step["last"] for step in before] == [False] * len(data["words"])
     chosen = {
         "token": "</s>",
@@ -185,28 +212,43 @@ def test_the_last_step_in_words_writes_the_end_token(checkpoints: Path) -> None:
         "candidates": [chosen],
         "chosen": chosen,
         "last": True,
-        "can_force": True,
+        "forced": False,
+        "canForce": True,
     }
-    unfinished = word_steps(data, pieces[:-1], numbers[:-1])["steps"]
-    assert not any(step["last"] for step in unfinished)
+    unfinished = translator.trace("The baker hides books.", max_len=1)
+    assert not any(step["last"] for step in table(unfinished, ()))
+
+
+def test_a_forced_or_improbable_token_is_marked_at_its_word() -> None:
+    trace = translated_trace()
+    first, second = table(trace, (), live=True, forced=2, tails={1: 0.4, 2: 0.95})[:2]
+    assert (first["forced"], first["canForce"], first.get("tail")) == (False, True, None)
+    assert (second["forced"], second["canForce"], second["tail"]) == (True, True, 0.95)
+    rows = table(trace, live=True, forced=2, tails={1: 0.4, 2: 0.95})
+    assert [row["canForce"] for row in rows] == [True, True, True, False, False]
+    assert [row["forced"] for row in rows] == [False, False, True, False, False]
+    assert [row.get("tail") for row in rows] == [None, 0.4, 0.95, None, None]
 
 
 def test_bytes_are_joined_in_words_and_in_alternatives() -> None:
     tokens = ("<s>", "▁", "<0xC3>", "<0x89>", "teins", "▁la", "<0xE2>", ".")
     trace = fake_trace(SRC, tokens, layers=2, heads=3, source="The umbrella.")
-    trace.translation.ids = tuple(range(len(trace.predicted_tokens)))
     candidate = Candidate("▁a", 1, 0.5)
-    trace.translation.steps = [Step(n, (), (candidate,), candidate) for n in range(len(tokens))]
-    assert [word["text"] for word in glance_data(trace)["words"]] == [
+    steps = [Step(n, (), (candidate,), candidate) for n in range(len(tokens))]
+    trace.translation.table = step_table(steps)
+    assert [word["text"] for word in glance(trace)["words"]] == [
         "Éteins",
         "la�.",
     ]
 
 
 def test_each_step_has_its_input_candidates_and_choice() -> None:
-    first, second = steps_data(STEPS)["steps"]
+    trace = fake_trace(["▁I", "</s>"], ["<s>", "▁Je"])
+    trace.translation.table = step_table(STEPS)
+    first, second = table(trace)
     assert first == {
         "step": 1,
+        "first": 0,
         "input": ["<s>"],
         "candidates": [
             {"token": "▁Je", "id": 7, "probability": 0.8},
@@ -214,17 +256,17 @@ def test_each_step_has_its_input_candidates_and_choice() -> None:
         ],
         "chosen": {"token": "▁Je", "id": 7, "probability": 0.8},
         "last": False,
+        "forced": False,
+        "canForce": False,
     }
     assert (second["step"], second["input"], second["last"]) == (2, ["<s>", "▁Je"], True)
 
 
 def test_steps_with_any_tokens_are_json() -> None:
     hostile_piece = replace(CHOSEN_PIECE, token="\ud800<b>\u202e\u0000")
-    data = steps_data([replace(STEPS[0], candidates=(hostile_piece,), chosen=hostile_piece)])
+    trace = fake_trace(["▁I", "</s>"], ["<s>"])
+    trace.translation.table = step_table(
+        [replace(STEPS[0], candidates=(hostile_piece,), chosen=hostile_piece)]
+    )
+    data = steps_data(trace)
     assert json.loads(json.dumps(data)) == data
-
-
-@pytest.mark.parametrize("probability", [float("nan"), -0.1, 1.1])
-def test_invalid_probabilities_are_refused(probability: float) -> None:
-    with pytest.raises(ValueError, match="not 0 to 1"):
-        steps_data([replace(STEPS[0], chosen=replace(CHOSEN_PIECE, probability=probability))])

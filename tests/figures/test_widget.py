@@ -11,7 +11,7 @@ import pytest
 import traitlets
 
 from tests.figures.fake_traces import FakeTrace, fake_trace
-from transformer.figures import ExplorerData
+from transformer.figures import PackedTrace
 from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.figures.widget import ExplorerWidget
@@ -29,12 +29,12 @@ def trace() -> FakeTrace:
 
 @pytest.fixture
 def widget(trace: FakeTrace) -> ExplorerWidget:
-    return ExplorerWidget([ExplorerData(trace)], {"kind": "encoder", "layer": 1, "head": 2})
+    return ExplorerWidget([PackedTrace(trace)], {"kind": "encoder", "layer": 1, "head": 2})
 
 
 def test_traits_have_the_initial_state(trace: FakeTrace, widget: ExplorerWidget) -> None:
     assert (widget.view, widget.kind, widget.layer, widget.head) == ("heads", "encoder", 1, 2)
-    side = ExplorerData(trace)
+    side = PackedTrace(trace)
     clearest = ExplorerWidget([side], {})
     assert (clearest.layer, clearest.head) == side.clearest(clearest.kind)
     synced = {name for name in widget.keys if name in TRAITS | {"_data", "_esm", "_css"}}

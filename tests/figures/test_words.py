@@ -11,14 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.figures.fake_traces import HOSTILE, fake_trace
-from transformer.figures.explorer_sides import ExplorerData, pin_parts
-from transformer.figures.packing import FINE, rounding_error, weights_of
+from tests.figures.fake_traces import HOSTILE
 from transformer.measures.words import (
     merge,
     plain_words,
     special,
-    strongest_links,
     word_labels,
     words,
 )
@@ -92,65 +89,6 @@ def test_words_without_punctuation_refine_the_words(tokens: list[str]) -> None:
             )
             == 1
         )
-
-
-def strongest_links_by_loops(
-    weights: Numbers, rows: list[str], columns: list[str], *, same: bool
-) -> Numbers:
-    """Return all weights (head, row word, column word), from which the maxima are taken."""
-    (of_row, row_labels), (of_column, column_labels) = plain_words(rows), plain_words(columns)
-    result = np.zeros((len(weights), len(row_labels), len(column_labels)))
-    for h in range(len(weights)):
-        for i, r in enumerate(of_row):
-            for j, c in enumerate(of_column):
-                if row_labels[r] and column_labels[c] and not (same and r == c):
-                    result[h, r, c] += weights[h, i, j] / of_row.count(r)
-    return result
-
-
-@given(lists, lists, st.booleans(), st.integers(0, 2**32 - 1))
-def test_a_word_has_the_greatest_weight_of_another(
-    rows: list[str], columns: list[str], same: bool, seed: int
-) -> None:
-    columns = rows if same else columns
-    weights = np.random.default_rng(seed).dirichlet(np.full(len(columns), 0.5), (2, len(rows)))
-    outgoing, incoming = strongest_links(weights, rows, columns, same=same)
-    expected = strongest_links_by_loops(weights, rows, columns, same=same)
-    # Sums of float32 over at most nine pieces.
-    np.testing.assert_allclose(outgoing.weights, expected.max(axis=1), atol=1e-6)
-    np.testing.assert_allclose(incoming.weights, expected.max(axis=2), atol=1e-6)
-    for h in range(2):
-        for word, partner in enumerate(outgoing.partners[h]):
-            assert expected[h, partner, word] == pytest.approx(expected[h, :, word].max(), abs=1e-6)
-        for word, partner in enumerate(incoming.partners[h]):
-            assert expected[h, word, partner] == pytest.approx(expected[h, word].max(), abs=1e-6)
-
-
-def test_pin_parts_cover_every_layer() -> None:
-    source, target = ["▁the", "▁um", "brella", "?", "</s>"], ["<s>", "▁le", "▁para", "pluie"]
-    trace = fake_trace(source, target, layers=2, heads=3)
-    parts = {part.name: part for part in ExplorerData(trace).pins}
-    assert len(parts) == 12
-    weights = np.stack([trace.weights("cross", layer) for layer in range(2)])
-    # The second row writes the first piece of "parapluie", the third its second.
-    expected = (weights[:, :, 1, 1:3].sum(-1) + weights[:, :, 2, 1:3].sum(-1)) / 2
-    article = weights[:, :, 0, 1:3].sum(-1)
-    part = parts["pins.cross.to"]
-    assert part.array.shape == (2, 3, 4)
-    np.testing.assert_allclose(
-        weights_of(part)[..., 1],
-        np.maximum(expected, article),
-        atol=rounding_error(1.0, FINE),
-    )
-    other_words = parts["pins.cross.to.words"].array
-    np.testing.assert_array_equal(other_words[..., 1] == 1, expected > article)
-
-
-def test_a_sentence_of_punctuation_has_no_pinnable_words() -> None:
-    weights = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
-    parts = pin_parts("encoder", list(weights), [".", "</s>"], [".", "</s>"])
-    assert not parts[0].array.any()
-    assert not parts[2].array.any()
 
 
 ODD_PIECES += ["e\u0301", "\u202e", "\u200b", "🙂", "<0xE2>", "\ud800", "\0", "_a", "\n"]

@@ -9,8 +9,8 @@ import pytest
 
 from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import measures
-from transformer.figures.explorer_sides import ExplorerData, header
-from transformer.figures.state import DEFAULTS, FIELDS
+from transformer.figures.packed_trace import fixed_header
+from transformer.figures.state import FIELDS
 from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, format_value, measure_heads
 from transformer.measures.measure import GROUPS
 from transformer.measures.pieces import Pieces
@@ -149,25 +149,21 @@ def test_a_uniform_head_has_the_chance_value(trace: FakeTrace) -> None:
     assert MEASURES["pieces"].means(uniform)[0, 0] == pytest.approx(2 / 8)
 
 
-def test_a_new_measure_appears_in_the_explorer(
-    trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
+def test_the_explorer_gets_the_description_of_every_measure(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Label, note and numbers in the browser come only from the registry."""
     measure = Measure(
         "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="position"
     )
     monkeypatch.setitem(MEASURES, "second", measure)
-    content = header([ExplorerData(trace)], DEFAULTS)
-    assert content["measures"]["second"] == {
+    described = fixed_header()["measures"]
+    assert described.keys() == MEASURES.keys()
+    assert described["second"] == {
         "label": "The second token",
         "unit": "",
         "note": "The weight on it.",
         "offset": "",
     }
-    measure_values = content["sides"][0]["measures"]["cross"]["second"]
-    w = np.stack([trace.weights("cross", layer) for layer in range(LAYERS)])
-    np.testing.assert_allclose(measure_values, w[..., 1].mean(-1), atol=1e-4)
-    assert "rare" not in content["measures"]  # one sentence cannot determine it
 
 
 def test_numbers_are_formatted_with_their_unit() -> None:

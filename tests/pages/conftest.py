@@ -103,8 +103,7 @@ def text_field(app: AppTest) -> dict[str, Any]:
         for element in app.get("bidi_component")
         if element.proto.component_name.endswith("heads_up.glance")
     ]
-    data: dict[str, Any] = json.loads(proto.json)
-    return data
+    return unpack(proto.bytes)[0]
 
 
 def numbers(value: Any) -> Any:

@@ -11,12 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, browser_views, component_data, messages, view
 from transformer import Trace, Translator
-from transformer.analysis.roles.sentence_heads import salient_heads
-from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
-from transformer.ui.base.address import View
+from transformer.measures.registry import VECTORS
 from transformer.ui.pages.home import trace_files
 from transformer.ui.services.trace_cache import CachedTrace
 
@@ -36,21 +34,6 @@ def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> 
     side = header["sides"][0]
     assert set(side["depths"].values()) == {2}
     assert side["n_heads"] == 4
-
-
-def test_without_a_head_in_the_address_it_opens_the_first_notices_head(
-    visit: Visit, translator: Translator
-) -> None:
-    trace = translator.trace(View().text)
-    start = component_data(visit("app.py?depth=heads"))[0]["start"]
-    aligner_heads = [
-        (notice.layer, notice.head)
-        for notice in salient_heads(trace)
-        if notice.pattern == "aligner"
-    ]
-    assert (start["layer"], start["head"]) == (
-        aligner_heads or [ExplorerData(trace).clearest("cross")]
-    )[0]
 
 
 @pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
@@ -87,28 +70,9 @@ def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
     assert data["sides"][1]["source"] == "A pilot finds bread."
 
 
-def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Send single layers instead of all layers together.
-    monkeypatch.setattr("transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0)
-    app = visit("app.py?depth=heads", text="The dog sleeps.", view="decoding", layer="0", head="0")
-    side = component_data(app)[0]["sides"][0]
-    parts = unpack(browser_views(app)[0].proto.bytes)[1]
-    for kind, (layer, _) in side["clearest"].items():
-        assert f"0.weights.{kind}.{layer}" in parts
-
-
-def test_the_notices_describe_the_current_sentence(visit: Visit, translator: Translator) -> None:
-    text = "The baker paints a boat."
-    trace = translator.trace(text)
-    notices = component_data(visit("app.py?depth=heads", text=text))[0]["notices"]
-    expected = [(head.kind, head.layer, head.head) for head in salient_heads(trace)]
-    assert [tuple(n["state"][k] for k in ("kind", "layer", "head")) for n in notices] == expected
-    for notice in notices:
-        notice_text = "".join(part for part, _ in notice["segments"])
-        assert not {"▁", "<s>", "</s>"} & set(notice_text.split())
-        assert "▁" not in notice_text
+def test_the_explorer_lists_notable_heads_but_not_in_a_lesson(visit: Visit) -> None:
+    assert component_data(visit("app.py?depth=heads"))[0]["has_notices"]
+    assert not component_data(visit("app.py?depth=heads", lesson="back"))[0]["has_notices"]
 
 
 def test_another_model_reads_the_same_sentence(
@@ -133,7 +97,7 @@ def test_a_forced_token_is_compared_with_the_original(visit: Visit) -> None:
     original, altered = header["sides"]
     assert header["second_kind"] == "force"
     assert original == first
-    assert altered["predicted"]["tokens"][:2] == [first["predicted"]["tokens"][0], token]
+    assert altered["predicted"][:2] == [first["predicted"][0], token]
     app = visit("app.py?depth=heads", view="decoding", force="999:5")
     assert "There is no step 999 to change" in messages(app)[0]
     assert len(component_data(app)[0]["sides"]) == 1
@@ -143,9 +107,13 @@ def test_vectors_are_sent_only_to_the_query_key_view(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
         return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
 
-    assert parts(visit("app.py?depth=heads")) == {"thumbs", "pins", "weights"}
-    vector_parts = parts(visit("app.py?depth=heads", view="query-key", kind="decoder"))
-    assert vector_parts == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
+    assert parts(visit("app.py?depth=heads")) == {"weights"}
+    # Without a head in the address, the browser first reports the head that it opens.
+    assert parts(visit("app.py?depth=heads", view="query-key", kind="decoder")) == {"weights"}
+    vector_parts = parts(
+        visit("app.py?depth=heads", view="query-key", kind="decoder", layer="1", head="2")
+    )
+    assert vector_parts == {"weights", *VECTORS}
 
 
 def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:

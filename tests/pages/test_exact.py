@@ -7,6 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.figures.deno import drawn
 from tests.pages.conftest import Visit, component_data, view
 from transformer.figures.glossary import TERMS, tip
 from transformer.inference import Translator
@@ -61,10 +62,11 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
     trace = translator.trace(TEXT)
     sentence, table = component_data(visit("app.py?depth=steps", text=TEXT))
     assert sentence["words"]
-    step_words = [step["chosen"]["token"] for step in table["steps"]]
+    rows = [row for row in drawn("table", table) if not row["last"]]
+    step_words = [step["chosen"]["token"] for step in rows]
     assert " ".join(step_words) == trace.text
     word_numbers = words(trace.predicted_tokens)
-    for number, step in enumerate(table["steps"]):
+    for number, step in enumerate(rows):
         positions = [position for position, word in enumerate(word_numbers) if word == number]
         # A word has the probability of one of its tokens; greedy decoding takes the best.
         probabilities = [trace.translation.steps[position].probability for position in positions]

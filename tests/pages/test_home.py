@@ -12,7 +12,8 @@ from tests.pages.conftest import Visit, component_data, view
 from tests.session import SessionDict
 from transformer import Translator
 from transformer.analysis.interventions.switching import all_heads, switched_off
-from transformer.figures.glance import glance_data
+from transformer.figures.packed_trace import describe
+from transformer.figures.packing import unpack
 from transformer.figures.page_icons import PICTURES
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME, PAGES, path
@@ -35,12 +36,9 @@ def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
     app = visit("app.py", text=TEXT, method="beam")
     data = picture(app)
     trace = translator.trace(TEXT, method="greedy")
-    expected = glance_data(trace)
     assert data["text"] == view(app).text == TEXT
-    assert (data["layer"], data["head"]) == (expected["layer"], expected["head"])
-    assert [word["text"] for word in data["words"]] == [word["text"] for word in expected["words"]]
-    for word, expected_word in zip(data["words"], expected["words"], strict=True):
-        assert word["weights"] == pytest.approx(expected_word["weights"], abs=2e-4)
+    assert data["trace"] == describe(trace, ["cross"])
+    assert (data["alternatives"], data["original"]) == ([], None)
     assert not data["problem"]
     assert not data["has_alternatives"]  # alternatives are requested after the translation
 
@@ -48,7 +46,7 @@ def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
 def test_a_link_with_an_invalid_text_says_why(visit: Visit) -> None:
     data = picture(visit("app.py", text="   "))
     assert "no text to translate" in data["problem"]
-    assert "words" not in data
+    assert "trace" not in data
 
 
 def test_every_page_has_a_card_in_navigation_order(visit: Visit) -> None:
@@ -73,6 +71,12 @@ def send_choice(model: Model, **choice: Any) -> TranslationRequest:
     st.session_state[glance.KEY] = {"choice": choice}
     glance._handle_choice(model)
     return glance._current_request()
+
+
+def sent(model: Model, request: TranslationRequest) -> dict[str, Any]:
+    """Return the header of the data that the browser gets."""
+    header = glance.component_data(model, request, "", state.view().text)
+    return unpack(glance._picture(model, request, header))[0]
 
 
 def test_typed_text_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
@@ -113,9 +117,9 @@ def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> 
     first = trace_cache.greedy(model, TEXT).trace.translation
     token_id = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
     request = send_choice(model, text=TEXT, number=1, prefix=[token_id])
-    data = glance._picture(model, request)
-    assert data["ids"][0] == token_id
-    assert data["forced_word"] == 0
+    data = sent(model, request)
+    assert data["trace"]["ids"][0] == token_id
+    assert data["prefix"] == [token_id]
     state.change(text="She hides.")
     assert glance._current_request() == TranslationRequest("She hides.")
 
@@ -125,20 +129,17 @@ def test_heads_that_are_off_change_the_translation_and_the_address(
 ) -> None:
     off, config = "c0,c1", translator.model.config
     hooks = switched_off(config, all_heads(config, ["cross"]))
-    expected = glance_data(translator.trace(TEXT, method="greedy", hooks=hooks))
     request = send_choice(model, text=TEXT, number=1, off=off)
-    data = glance.component_data(model, request, "", glance._picture(model, request))
+    data = sent(model, request)
     assert data["off"] == state.view(Home).off == off
-    assert [word["text"] for word in data["words"]] == [word["text"] for word in expected["words"]]
-    original = glance_data(translator.trace(TEXT, method="greedy"))["words"]
-    assert [word["text"] for word in data["original_words"]] == [word["text"] for word in original]
-    assert [word["p"] for word in data["original_words"]] == pytest.approx(
-        [word["p"] for word in original], abs=1e-5
-    )
+    altered = translator.trace(TEXT, method="greedy", hooks=hooks)
+    assert data["trace"]["predicted"] == [*altered.predicted_tokens]
+    original = translator.trace(TEXT, method="greedy")
+    assert data["original"] == describe(original, [])
     assert send_choice(model, text="", number=2, off="c0").off == "c0"  # also with an invalid text
     assert send_choice(model, text=TEXT, number=3, off="c0<b>").number == 2  # ignored
     request = send_choice(model, text=TEXT, number=4)
-    assert glance._picture(model, request)["original_words"] == []
+    assert sent(model, request)["original"] is None
 
 
 def test_a_link_without_a_head_of_this_model_switches_all_heads_on(visit: Visit) -> None:
@@ -149,6 +150,6 @@ def test_a_link_without_a_head_of_this_model_switches_all_heads_on(visit: Visit)
 
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])
 def test_an_invalid_prefix_is_reported(model: Model, prefix: tuple[int, ...]) -> None:
-    data = glance._picture(model, send_choice(model, text=TEXT, number=1, prefix=list(prefix)))
+    data = sent(model, send_choice(model, text=TEXT, number=1, prefix=list(prefix)))
     assert data["problem"]
-    assert "words" not in data
+    assert "trace" not in data

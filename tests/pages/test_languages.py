@@ -153,14 +153,9 @@ def test_models_with_different_vocabularies_are_compared(
     app = visit("app.py?depth=heads", model_folder, other_model="en-de", **params)
     assert not messages(app)
     header = component_data(app)[0]
-    first, second = (side["src"]["tokens"] for side in header["sides"])
+    first, second = (side["src"] for side in header["sides"])
     assert first != second
-    token_pairs = header["pairs"]["src_tokens"]
-    assert [i for i, _ in token_pairs if i is not None] == [*range(len(first))]
-    assert [j for _, j in token_pairs if j is not None] == [*range(len(second))]
-    common_pieces = [(first[i], second[j]) for i, j in token_pairs if None not in (i, j)]
-    assert common_pieces
-    assert all(first_token == second_token for first_token, second_token in common_pieces)
+    assert {*first} & {*second}
 
 
 def test_french_references_are_not_used_for_another_target_language(

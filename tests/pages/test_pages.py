@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.figures.deno import drawn
 from tests.pages.conftest import (
     ROOT,
     Visit,
@@ -111,8 +112,8 @@ def test_the_page_shows_the_translators_translation_and_steps(
     expected = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
     assert sentence["text"] == expected.text
     assert sentence["tokens"] == list(expected.tokens)
-    assert [step["chosen"]["token"] for step in table["steps"]] == list(expected.tokens)
-    first = table["steps"][0]
+    assert [step["chosen"]["token"] for step in drawn("table", table)] == list(expected.tokens)
+    first = drawn("table", table)[0]
     assert first["input"] == ["<s>"]
     assert [c["token"] for c in first["candidates"]] == [
         c.token for c in expected.steps[0].candidates
@@ -127,8 +128,8 @@ def test_a_forced_translation_is_scored(visit: Visit) -> None:
     assert not app.info
     sentence, table = component_data(app)
     assert sentence["text"] == "Le pilote vend un bateau."
-    assert len(table["steps"]) == len(sentence["tokens"])
-    assert table["steps"][-1]["last"]
+    assert len(drawn("table", table)) == len(sentence["tokens"])
+    assert drawn("table", table)[-1]["last"]
 
 
 def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
@@ -222,8 +223,8 @@ def test_a_token_is_forced_and_undone(visit: Visit, translator: Translator) -> N
     sentence, table = component_data(app)
     assert sentence["text"] == expected.text
     assert table["live"]
-    assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
-    assert [step["can_force"] for step in table["steps"]][:3] == [True, True, False]
+    assert [step.get("forced", False) for step in drawn("table", table)].index(True) == 1
+    assert [step["canForce"] for step in drawn("table", table)][:3] == [True, True, False]
     next(button for button in app.button if button.label == "Undo").click().run()
     assert component_data(app)[0]["text"] == greedy.text
     assert view(app).force == ""
@@ -243,7 +244,7 @@ def test_any_text_is_shown_as_plain_text(visit: Visit, text: str) -> None:
     assert text_field(app)["typed"] == text
     assert component_data(app)[0]["source_tokens"][-1] == "</s>"
     side = component_data(send_choice(app, "glance", depth="heads"))[0]["sides"][0]
-    assert side["src"]["tokens"][-1] == "</s>"
+    assert side["src"][-1] == "</s>"
 
 
 def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translator) -> None:
@@ -256,14 +257,13 @@ def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translato
     rows = zip(probabilities, trace.predicted_ids, strict=True)
     # The probability mass of the tokens that are more probable than the sampled one.
     masses = [row[row > row[piece]].sum() for row, piece in rows]
-    steps = component_data(visit("app.py?depth=steps", text=text, method="sample", **options))[1][
-        "steps"
-    ]
+    app = visit("app.py?depth=steps", text=text, method="sample", **options)
+    steps = drawn("table", component_data(app)[1])
     assert [step.get("tail") for step in steps] == [
         pytest.approx(mass, abs=1e-4) if mass >= 0.9 else None for mass in masses
     ]
     assert any("tail" in step for step in steps)
-    default_steps = component_data(
-        visit("app.py?depth=steps", text=text, method="sample", exact="1")
-    )[1]["steps"]
-    assert not any("tail" in step for step in default_steps)  # by default top-p is 0.9
+    app = visit("app.py?depth=steps", text=text, method="sample", exact="1")
+    assert not any(
+        "tail" in step for step in drawn("table", component_data(app)[1])
+    )  # by default top-p is 0.9

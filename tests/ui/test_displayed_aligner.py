@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.figures.deno import drawn
 from transformer import Translator
+from transformer.figures import PackedTrace, explorer_data
 from transformer.figures.glance import glance_data
-from transformer.figures.state import state_of
-from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import CachedTrace
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -58,7 +56,7 @@ def test_the_aligner_links_words_to_their_translations(
     model = models_by_name[name]
     assert model.aligner is not None
     trace = model.translator.trace(text, method="greedy")
-    data = glance_data(trace, aligner=model.aligner)
+    data = drawn("glance", glance_data({}, trace, aligner=model.aligner))
     assert (data["layer"], data["head"]) == (model.aligner.layer, model.aligner.head)
     source_words = {bare(target): bare(source) for target, source in pairs.items()}
     n_checked = 0
@@ -72,19 +70,17 @@ def test_the_aligner_links_words_to_their_translations(
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
-def test_the_attention_page_and_its_notices_open_the_same_head(
+def test_all_heads_and_its_notices_open_the_same_head(
     name: str, models_by_name: dict[str, Model]
 ) -> None:
     model = models_by_name[name]
     aligner = model.aligner
     assert aligner is not None
     for text in model.description.examples:
-        cached_trace = CachedTrace(model.translator.trace(text), name)
-        resolved = initial_explorer_state(cached_trace, state_of({}), aligner)
-        cell = (resolved["layer"], resolved["head"], resolved["word_row"])
-        assert cell == (aligner.layer, aligner.head, aligner.weights_to)
-        notice = head_notices(cached_trace, aligner)[0]
-        state: dict[str, Any] = dict(notice.state)
-        assert (state["layer"], state["head"], state["word_row"]) == cell
-        notice_text = "".join(part for part, _ in notice.segments)
-        assert "human-made links" in notice_text
+        side = PackedTrace(model.translator.trace(text))
+        data = drawn("explorer", explorer_data([side], {}, aligner=aligner))
+        cell = (aligner.layer, aligner.head, aligner.weights_to)
+        notice = data["notices"][0]
+        for state in (data["start"], notice["state"]):
+            assert (state["layer"], state["head"], state["word_row"]) == cell
+        assert "human-made links" in "".join(part for part, _ in notice["segments"])

@@ -134,7 +134,7 @@ def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> N
 
 def test_the_size_of_a_cached_trace_is_realistic(forced_trace: CachedTrace) -> None:
     n_bytes = sum(forced_trace.trace[name].nbytes for name in forced_trace.trace.names)
-    packed = sum(part.array.nbytes for part in forced_trace.explorer_data.layers([]))
+    packed = sum(part.array.nbytes for part in forced_trace.packed.parts)
     assert n_bytes < forced_trace.size
     assert forced_trace.size >= 0.8 * (n_bytes + packed)
 

@@ -64,7 +64,7 @@ def test_a_corrupt_trace_is_shown_or_rejected(
         check_message(error)
     else:
         assert "/" not in trace.model
-        assert trace.explorer_data.layers(range(2))
+        assert trace.packed.parts
 
 
 @given(content=tables())

@@ -10,11 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from transformer.figures.explorer import ExplorerView, explorer_data, explorer_page
-from transformer.figures.explorer_sides import ExplorerData, prefixed
 from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data
+from transformer.figures.packed_trace import PackedTrace, prefixed
 from transformer.figures.steps import steps_data, translation_data
-from transformer.figures.token_diff import align, difference
 from transformer.figures.views import module, style, translation_page
 
 if TYPE_CHECKING:
@@ -24,11 +23,9 @@ if TYPE_CHECKING:
 _PLOTLY = {"curves": "transformer.figures.curves", "heatmap": "transformer.figures.plots"}
 
 __all__ = [
-    "ExplorerData",
     "ExplorerView",
-    "align",
+    "PackedTrace",
     "curves",
-    "difference",
     "explorer_data",
     "explorer_page",
     "film_data",

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import Any
 
-from transformer.figures.explorer_sides import ExplorerData, header, prefixed
+from transformer.figures.packed_trace import (
+    AlignerLike,
+    PackedTrace,
+    aligner_fields,
+    fixed_header,
+    prefixed,
+)
 from transformer.figures.packing import Part, pack
 from transformer.figures.state import State, state_of
 from transformer.figures.views import TABS, data_script, page
@@ -21,84 +26,76 @@ HEIGHT = 860
 """Height of the frame in a notebook, in pixels; readers can drag its lower edge."""
 
 
-@dataclass(frozen=True)
-class Notice:
-    """Something to notice in the sentence, with the explorer state that shows it.
-
-    Attributes:
-        segments: a sentence in parts: the text, and whether it quotes a word of the example.
-        state: the state to open, with a kind, a layer and a head.
-    """
-
-    segments: tuple[tuple[str, bool], ...]
-    state: Mapping[str, int | str]
-
-    def data(self) -> dict[str, Any]:
-        """Return it as the browser reads it. Raises ValueError if `state` is not a valid state."""
-        state_of(self.state)
-        return {"segments": self.segments, "state": dict(self.state)}
-
-
 def explorer_data(
-    sides: Sequence[ExplorerData],
+    sides: Sequence[PackedTrace],
     start: Mapping[str, Any],
-    parts: Sequence[Part],
+    vectors: Sequence[Part] = (),
     *,
     visit: int = 0,
     second_kind: str = "",
     later: Sequence[Part] = (),
     names: Sequence[str] = (),
-    notices: Sequence[Notice] = (),
+    aligner: AlignerLike | None = None,
+    has_notices: bool = False,
     exact: int | None = None,
 ) -> bytes:
-    """Return everything the explorer draws, as `explorer.js` reads it.
+    """Return the traces that the explorer draws, as `explorer.js` reads them.
 
     Args:
         sides: one trace, or two to compare.
         start: the initial state, or where it differs from `state.DEFAULTS`. A view that is already
             on screen keeps its own state until `visit` changes.
-        parts: weights of layers and vectors of heads, named by `prefixed`.
+        vectors: vectors of heads, named by `prefixed`.
         second_kind: what the second side is: "other" (sentence or checkpoint) or "force" (a forced
             token); "refused" if it could not be computed.
         names: names of the sides, instead of their own.
-        notices: what to notice in the first side's sentence.
+        aligner: the head that aligns words best by gold links, if one was measured.
+        has_notices: whether to list the notable heads of the sentence.
         exact: whether names are exact; a view on screen adopts this when it changes.
-        later: parts that the page holds separately and unpacks when they are needed.
+        later: vectors that the page holds separately and unpacks when they are needed.
 
     Raises:
         ValueError: if the state is invalid.
     """
-    first_parts = [
-        part for i, side in enumerate(sides) for part in prefixed([*side.thumbs, *side.pins], i)
-    ]
+    state = state_of(start)
+    descriptions = [side.description for side in sides]
+    if names:
+        named = zip(descriptions, names, strict=True)
+        descriptions = [{**description, "name": name} for description, name in named]
     head = {
-        **header(sides, state_of(start), names),
+        **fixed_header(),
+        "sides": descriptions,
+        "start": state,
         "visit": visit,
-        "exact": int(state_of(start)["exact"] if exact is None else exact),
+        "exact": int(state["exact"] if exact is None else exact),
         "second_kind": second_kind,
-        "notices": [notice.data() for notice in notices],
+        "aligner": aligner_fields(aligner),
+        "has_notices": has_notices,
         "later": [part.meta() for part in later],
     }
-    return pack(head, [*first_parts, *parts])
+    weights = [part for number, side in enumerate(sides) for part in prefixed(side.parts, number)]
+    return pack(head, [*weights, *vectors])
 
 
 def explorer_page(
-    sides: Sequence[ExplorerData],
+    sides: Sequence[PackedTrace],
     start: Mapping[str, Any],
     title: str = "Attention",
-    notices: Sequence[Notice] = (),
+    aligner: AlignerLike | None = None,
+    *,
+    has_notices: bool = False,
 ) -> str:
-    """Return the explorer as one HTML file with every layer, unpacked when it is first shown."""
-    state = sides[0].resolved(state_of(start))
+    """Return the explorer as one HTML file, with the vectors of the selected layer if they were
+    recorded; they are unpacked when they are first shown."""
+    state = sides[0].resolved(state_of(start), aligner)
     open_layer = str(state["kind"]), int(state["layer"])
     later = [
         part
         for number, side in enumerate(sides)
-        for part in prefixed(list(side.everything(*open_layer)), number)
+        for part in prefixed(list(side.vectors(*open_layer)), number)
     ]
-    first = data_script(
-        "id", "hu-first", explorer_data(sides, state, [], later=later, notices=notices)
-    )
+    data = explorer_data(sides, state, later=later, aligner=aligner, has_notices=has_notices)
+    first = data_script("id", "hu-first", data)
     blocks = (data_script("data-part", part.name, part.array.tobytes()) for part in later)
     return page(_START, first, title, "\n".join(blocks))
 
@@ -118,7 +115,7 @@ class ExplorerView:
         ValueError: if the state is invalid, or names a kind, layer or head that the trace lacks.
     """
 
-    def __init__(self, sides: Sequence[ExplorerData], state: Mapping[str, Any]) -> None:
+    def __init__(self, sides: Sequence[PackedTrace], state: Mapping[str, Any]) -> None:
         overrides = {
             n: int(value) if isinstance(value, bool) else value for n, value in state.items()
         }
@@ -149,7 +146,7 @@ class ExplorerView:
         )
 
 
-def _check(side: ExplorerData, state: State, overrides: Mapping[str, Any]) -> None:
+def _check(side: PackedTrace, state: State, overrides: Mapping[str, Any]) -> None:
     """Raise ValueError if the state names a kind, layer or head that this trace lacks."""
     if "kind" in overrides and state["kind"] not in side.kinds:
         raise ValueError(

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.explorer_sides import labels_of
 from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.figures.state import Field, State
 from transformer.figures.views import packed_page
@@ -24,6 +23,7 @@ from transformer.measures.role_rules import (
     Role,
     roles,
 )
+from transformer.measures.shape import clearest_head
 
 MAX_WEIGHTS = 24_000_000
 """Maximum number of weights in a film, one byte each; with long probes it shows fewer steps."""
@@ -40,7 +40,7 @@ FILM_DEFAULTS: State = {name: field.read(field.default) for name, field in _FIEL
 """Step -1 is the newest, also when newer ones arrive. Probe -1 is the longest, where roles are most
 reliable. Kind "auto" is the one whose heads have learned the task's pattern (`opening_kind`). Head
 -1 is the one that best follows the alignment at the newest step, or else the clearest one (as in
-`ExplorerData.clearest`)."""
+`measures.shape.clearest_head`)."""
 
 MIN_CHANGE = 0.03
 """Smallest change of the mean greatest weight between two frames that a caption mentions."""
@@ -110,7 +110,7 @@ def film_data(
             clearest_by_kind[kind] = _first_head(stacked[-1], frame_roles[-1])
             captions_by_kind[kind] = captions(stacked, frame_roles, steps, ended=ended)
             parts += _packed(f"{number}.{kind}", stacked, frame_roles, distinct_roles)
-        tokens = {name: labels_of(labels[number][name]) for name in _LABELS}
+        tokens = {name: list(labels[number][name]) for name in _LABELS}
         docs.append(
             {
                 **tokens,
@@ -234,13 +234,6 @@ def _packed(
     ]
 
 
-def clearest_head(weights: npt.NDArray[np.floating]) -> list[int]:
-    """Return layer and head with the largest mean over columns of a column's greatest weight, as in
-    `ExplorerData.clearest`; weights are (layers, heads, query, key)."""
-    marks = weights.astype(np.float32).max(axis=2).mean(axis=2)
-    return [int(index) for index in np.unravel_index(int(marks.argmax()), marks.shape)]
-
-
 def opening_kind(last_roles: Mapping[str, npt.NDArray[np.object_]]) -> str:
     """Return the kind of attention with the strongest pattern at the last step.
 
@@ -272,7 +265,7 @@ def _first_head(
         index: role.share for index, role in np.ndenumerate(frame_roles) if role.group == "aligned"
     }
     if not aligned:
-        return clearest_head(weights)
+        return [*clearest_head(weights)]
     return [int(i) for i in max(aligned, key=lambda index: aligned[index])]
 
 

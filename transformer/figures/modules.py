@@ -1,13 +1,15 @@
 """A small bundler: joins ES modules of `browser/` and their style sheets into one script and style.
 
-Modules may only use `import { a, b } from "./file.js";`, and `export` before a function or a
-constant, which every JavaScript tool understands. A script's style is the CSS file of the same
-name, if there is one; a style that builds on another begins with `@import "file.css";`. Nothing is
-renamed: joined modules share one scope, so every top-level name must be unique.
+Modules may only use `import { a, b } from "./file.js";`, also from another folder, and `export`
+before a function, a class or a constant, which every JavaScript tool understands. A script's style
+is the CSS file of the same name, if there is one; a style that builds on another begins with
+`@import "file.css";`. Nothing is renamed: joined modules share one scope, so every top-level name
+must be unique.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,9 +19,11 @@ _BROWSER = Path(__file__).parent / "browser"
 _ENTRY = "the script"
 """Name of the entry script in error messages."""
 
-_IMPORT = re.compile(r'^import \{\s*(\w+(?:,\s*\w+)*),?\s*\} from "\./([\w-]+\.js)";\n', re.M)
+_IMPORT = re.compile(
+    r'^import \{\s*(\w+(?:,\s*\w+)*),?\s*\} from "(\.{1,2}/[\w./-]+\.js)";\n', re.M
+)
 _STYLE_IMPORT = re.compile(r'^@import "([\w-]+\.css)";\n', re.M)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.M)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.M)
 _OTHER_STATEMENT = re.compile(r"^(?:import|export)\b.*", re.M)
 _NAMES = re.compile(r"^(?:async function|function|const|let|class) (\w+|\[[\w, ]+\])", re.M)
 _COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)\n|^\n", re.M)
@@ -66,7 +70,8 @@ class _ModuleJoiner:
     def follow(self, name: str, text: str, import_chain: tuple[str, ...]) -> None:
         """Add a module after those that it imports; `import_chain` leads to it."""
         for match in _IMPORT.finditer(text):
-            names, file = re.findall(r"\w+", match[1]), match[2]
+            names = re.findall(r"\w+", match[1])
+            file = posixpath.normpath(posixpath.join(posixpath.dirname(name), match[2]))
             if file in (*import_chain, name):
                 cycle = (*import_chain, name)[(*import_chain, name).index(file) :]
                 raise ValueError(f"Circular import: {' → '.join((*cycle, file))}.")
@@ -85,7 +90,7 @@ class _ModuleJoiner:
                 continue
             raise ValueError(
                 f"{name} has {statement!r}; write it as import {{ a, b }} from "
-                '"./file.js"; or as export before a function or a const.'
+                '"./file.js"; or as export before a function, a class or a const.'
             )
         self._check_unique(name, body)
         self.bodies[name] = _COMMENTS.sub("", body if body.endswith("\n") else f"{body}\n")

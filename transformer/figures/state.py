@@ -107,7 +107,7 @@ FIELDS: dict[str, Field] = {
     ),
     "size": Field("normal", choices=("normal", "large"), linked=False),  # for a projector
 }
-"""All fields. -1 means none; for layer and head it means the clearest (`ExplorerData.clearest`).
+"""All fields. -1 means none; for layer and head it means the clearest (`PackedTrace.clearest`).
 Positions beyond the sentence are clipped."""
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 
-from transformer.figures.explorer_sides import ExplorerData, pool
+from transformer.figures.packed_trace import PackedTrace
 from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.measures.head_codes import LETTERS
 
@@ -16,7 +16,7 @@ THUMBNAIL_CELLS = 24
 
 
 def switchboard_data(
-    side: ExplorerData,
+    side: PackedTrace,
     labels: Mapping[str, str],
     off: str,
     *,
@@ -41,7 +41,8 @@ def switchboard_data(
     parts = []
     for kind in kinds:
         if moved is None:
-            pictures = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in side.weights(kind)])
+            layers = [side.traced.weights(kind, layer) for layer in range(side.depths[kind])]
+            pictures = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in layers])
             parts.append(quantize(f"thumbs.{kind}", pictures, COARSE))
         else:
             shape = (side.depths[kind], int(side.traced.config["n_heads"]))
@@ -60,3 +61,18 @@ def switchboard_data(
         "large": large,
     }
     return pack(header, parts)
+
+
+def pool(
+    weights: Float[np.ndarray, "heads rows columns"], limit: int
+) -> Float[np.ndarray, "heads height width"]:
+    """Max-pool to at most `limit` cells a side; a maximum keeps single strong weights visible.
+
+    The switchboard gets pooled weights, because it is sent again for every switch.
+    """
+    for axis in (1, 2):
+        count = weights.shape[axis]
+        if count > limit:
+            starts: Integer[np.ndarray, " limit"] = np.arange(limit) * count // limit
+            weights = np.maximum.reduceat(weights, starts, axis=axis)
+    return weights

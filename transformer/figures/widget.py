@@ -12,10 +12,11 @@ import anywidget
 import traitlets
 
 from transformer.figures.explorer import ExplorerView, explorer_data
-from transformer.figures.explorer_sides import ExplorerData, prefixed, query_key_vectors
+from transformer.figures.packed_trace import PackedTrace, prefixed
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS
 from transformer.figures.views import widget_module
+from transformer.measures.words import plain_words
 
 _MODULE = widget_module()
 
@@ -45,26 +46,27 @@ class ExplorerWidget(anywidget.AnyWidget):
     pin = traitlets.Unicode("").tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
 
-    def __init__(self, sides: Sequence[ExplorerData], state: Mapping[str, Any]) -> None:
+    def __init__(self, sides: Sequence[PackedTrace], state: Mapping[str, Any]) -> None:
         """Create the widget; see `ExplorerView`. Raises ValueError if the state is invalid."""
         explorer = ExplorerView(sides, state)
         self._sides = explorer.sides
         self._start = self._sides[0].resolved(explorer.state)
         names = ("view", "kind", "layer", "head", "pin")
         super().__init__(**{name: self._start[name] for name in names})
-        self._send_weights()
-        self.observe(self._send_weights, names=["view", "kind", "layer"])
+        self._send_traces()
+        self.observe(self._send_traces, names=["view", "kind", "layer"])
 
     @property
     def pinned_word(self) -> str | None:
         """The pinned word without punctuation; None if no word is pinned."""
         if not self.pin:
             return None
-        labels = self._sides[0].doc["src" if self.pin[0] == "s" else "tgt"]
+        traced = self._sides[0].traced
+        numbers, labels = plain_words(
+            traced.src_tokens if self.pin[0] == "s" else traced.tgt_tokens
+        )
         position = int(self.pin[1:])
-        if position >= len(labels["plain"]):
-            return None
-        return labels["plain_labels"][labels["plain"][position]] or None
+        return labels[numbers[position]] or None if position < len(numbers) else None
 
     @traitlets.validate("view", "kind", "layer", "head", "pin")
     def _check_trait(self, proposal: Any) -> Any:
@@ -84,14 +86,9 @@ class ExplorerWidget(anywidget.AnyWidget):
             raise traitlets.TraitError(f"{name} must be 0 to {limits[name] - 1}, not {value}")
         return value
 
-    def _send_weights(self, _change: object = None) -> None:
-        """Send the weights that the view needs and, where they are recorded, the vectors."""
-        layer = self.layer
-        parts: list[Part] = []
-        for number, side in enumerate(self._sides):
-            side_parts = side.layers([layer])
-            if self.view == "query-key":
-                for head in range(int(side.traced.config["n_heads"])):
-                    side_parts += query_key_vectors(side.traced, self.kind, layer, head)
-            parts += prefixed(side_parts, number)
-        self._data = explorer_data(self._sides, self._start, parts)
+    def _send_traces(self, _change: object = None) -> None:
+        """Send the traces and, where they are recorded, the vectors that the view needs."""
+        vectors: list[Part] = []
+        for number, side in enumerate(self._sides if self.view == "query-key" else ()):
+            vectors += prefixed(list(side.vectors(self.kind, self.layer)), number)
+        self._data = explorer_data(self._sides, self._start, vectors)

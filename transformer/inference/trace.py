@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from transformer.figures.explorer import ExplorerView
-from transformer.figures.explorer_sides import ExplorerData
+from transformer.figures.packed_trace import PackedTrace
 from transformer.inference import trace_files
 from transformer.inference.external_weights import trace_fields
 from transformer.inference.results import Translation
@@ -223,8 +223,8 @@ class Trace(TraceTensors):
             raise ValueError(f"this is not a trace: {error!r} is missing") from error
 
 
-def _explorer_data(trace: Trace, other: Trace | None) -> list[ExplorerData]:
+def _explorer_data(trace: Trace, other: Trace | None) -> list[PackedTrace]:
     """Return the explorer's data of one trace, or of two to compare."""
     if other is None:
-        return [ExplorerData(trace)]
-    return [ExplorerData(trace, "A"), ExplorerData(other, "B")]
+        return [PackedTrace(trace)]
+    return [PackedTrace(trace, "A"), PackedTrace(other, "B")]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Float, Integer
+from jaxtyping import Float
 
 from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation, join_bytes
 
@@ -123,50 +122,3 @@ def _word_starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
                 f"after {before} comes {before} or {before + 1}."
             )
     return [position for position, (a, b) in enumerate(pairwise([-1, *numbers])) if a != b]
-
-
-@dataclass(frozen=True)
-class StrongestLinks:
-    """The strongest link of every word in every head, 0 if there is no other word.
-
-    Attributes:
-        weights: (heads, words).
-        partners: the word at the other end, same shape.
-    """
-
-    weights: Float[np.ndarray, "heads words"]
-    partners: Integer[np.ndarray, "heads words"]
-
-
-def strongest_links(
-    weights: Float[np.ndarray, "heads rows columns"],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    same: bool,
-) -> tuple[StrongestLinks, StrongestLinks]:
-    """Return the strongest link to every word of the columns, and from every word of the rows.
-
-    Words are those of `plain_words`, weights those of `merge`. The maximum is used, not the mean:
-    in the mean, uniform attention looks the same as a single word that attends with all its weight.
-    Control tokens and punctuation are excluded on both sides, since heads often attend to them
-    regardless of the word.
-
-    Args:
-        rows, columns: the tokens.
-        same: rows and columns are the same text; links of a word to itself are excluded.
-    """
-    (row_words, row_labels), (column_words, column_labels) = plain_words(rows), plain_words(columns)
-    merged = merge(weights, row_words, column_words).astype(np.float32)
-    excluded = _no_label(row_labels)[:, None] | _no_label(column_labels)[None, :]
-    if same:
-        excluded = excluded | np.eye(len(excluded), dtype=bool)
-    merged = np.where(excluded, np.float32(0), merged)
-    strongest = [
-        StrongestLinks(merged.max(axis=axis), merged.argmax(axis=axis)) for axis in (-2, -1)
-    ]
-    return strongest[0], strongest[1]
-
-
-def _no_label(labels: Sequence[str]) -> npt.NDArray[np.bool_]:
-    return np.array([not label for label in labels], dtype=bool)

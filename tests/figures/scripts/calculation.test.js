@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { hypothesisText, layoutTree } from "../../../transformer/figures/browser/decoding-tree.js";
 import { calculationOf, softmaxOf } from "../../../transformer/figures/browser/querykey-calculation.js";
-import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
+import { makeStore } from "../../../transformer/figures/browser/store.js";
+import { unpack } from "../../../transformer/figures/browser/trace/packing.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 // Four queries and keys with eight dimensions, and their scores.
@@ -95,6 +96,17 @@ test("a tree's branches do not cross, and folded branches are counted at their p
   assert.equal(hypothesisText(TREE, 5), "bd");
 });
 
+const DESCRIPTION = {
+  id: "a",
+  kinds: ["cross"],
+  depths: { cross: 2 },
+  n_heads: 1,
+  src: ["▁a", "</s>"],
+  tgt: ["<s>", "▁b"],
+  predicted: ["▁b", "</s>"],
+  steps: [],
+};
+
 // Pack as figures/packing.py does: a magic word, a header, and blocks padded to eight bytes.
 function packed(header, parts) {
   let start = 0;
@@ -117,34 +129,35 @@ function packed(header, parts) {
 test("bytes are unpacked to their arrays, and levels to weights", () => {
   const levels = Uint16Array.from([0, 65535, 32768, 100, 7, 9, 11, 13]);
   const parts = [
-    { name: "0.weights.cross.1", type: "u2", shape: [2, 2, 2], top: 65535, values: levels },
-    { name: "0.thumbs.cross", type: "u1", shape: [1, 1, 1, 3], top: 255, values: Uint8Array.from([1, 2, 3]) },
+    { name: "0.weights.cross.0", type: "u2", shape: [2, 2, 2], top: 65535, values: levels },
+    { name: "0.weights.cross.1", type: "u1", shape: [1, 1, 3], top: 255, values: Uint8Array.from([1, 2, 3]) },
     { name: "x", type: "f4", shape: [2], top: 0, values: Float32Array.from([0.5, -2]) },
   ];
-  const bytes = packed({ sides: [{ id: "é" }], pairs: null }, parts);
+  const bytes = packed({ sides: [{ ...DESCRIPTION, id: "é" }] }, parts);
   const unpacked = unpack(bytes);
   assert.equal(unpacked.header.sides[0].id, "é");
   for (const { name, values } of parts) assert.deepEqual(unpacked.parts.get(name).values, values);
   const store = makeStore(() => {});
   assert.equal(store.load(bytes).isSameTrace, false);
   assert.equal(store.load(bytes).isSameTrace, true);
-  const { values } = store.sides[0].weights("cross", 1, 0);
+  const { values } = store.sides[0].weights("cross", 0, 0);
   values.forEach((weight, i) => assert.ok(near(weight, (levels[i] / 65535) ** 2)));
-  assert.equal(store.sides[0].weights("cross", 0, 0), null);
 });
 
 test("a later part is loaded once, when it is first needed, and then drawn", async () => {
   const redraws = [];
   const store = makeStore(() => redraws.push("redraw"));
-  store.load(packed({ sides: [{ id: "a" }], pairs: null }, []));
+  store.load(packed({ sides: [DESCRIPTION] }, []));
   let loadCount = 0;
-  store.laterParts.set("0.weights.cross.0", () => {
-    loadCount++;
-    return Promise.resolve({ shape: [1, 1, 1], top: 255, values: Uint8Array.from([255]) });
-  });
-  assert.equal(store.sides[0].weights("cross", 0, 0), null);
-  assert.equal(store.sides[0].weights("cross", 0, 0), null);
+  for (const name of ["query", "key", "value", "scores", "heads"]) {
+    store.laterParts.set(`0.${name}.cross.0.0`, () => {
+      loadCount++;
+      return Promise.resolve({ shape: [1, 1], top: 0, values: Float32Array.from([0.5]) });
+    });
+  }
+  assert.equal(store.sides[0].vectors("cross", 0, 0), null);
+  assert.equal(store.sides[0].vectors("cross", 0, 0), null);
   await new Promise((done) => setTimeout(done));
-  assert.deepEqual([loadCount, redraws], [1, ["redraw"]]);
-  assert.equal(store.sides[0].weights("cross", 0, 0).values[0], 1);
+  assert.deepEqual([loadCount, redraws.length], [5, 5]);
+  assert.equal(store.sides[0].vectors("cross", 0, 0).query.values[0], 0.5);
 });

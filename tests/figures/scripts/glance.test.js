@@ -132,11 +132,7 @@ test("a pointed head brings its own weights", () => {
   data.head_weights = Array.from({ length: 2 * 2 * 2 * 3 }, (_, i) => i);
   const { words, layer, head } = withHead(data, { layer: 1, head: 0 });
   assert.deepEqual([layer, head], [1, 0]);
-  assert.deepEqual(words.map(({ weights, end_weight }) => [...weights, end_weight]), [[0.0012, 0.0013, 0.0014], [
-    0.0015,
-    0.0016,
-    0.0017,
-  ]]);
+  assert.deepEqual(words.map(({ weights, end_weight }) => [...weights, end_weight]), [[12, 13, 14], [15, 16, 17]]);
   assert.equal(withHead(data, null), data);
   assert.equal(withHead({ ...data, head_weights: [] }, { layer: 1, head: 0 }).layer, 0);
 });

@@ -7,8 +7,14 @@ import { finish, Translator } from "../../../transformer/figures/browser/model/t
 import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
 import { LessonCase, LessonUnavailable } from "../../../transformer/figures/browser/questions/case.js";
 import { CHECKS, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
-import { explorerData, explorerPart } from "../../../transformer/figures/browser/trace/explorer-data.js";
-import { glanceData } from "../../../transformer/figures/browser/trace/glance-data.js";
+import { unpackGlance } from "../../../transformer/figures/browser/glance.js";
+import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
+import { makeStore } from "../../../transformer/figures/browser/store.js";
+import { startState } from "../../../transformer/figures/browser/trace/explorer-data.js";
+import { measureNames } from "../../../transformer/figures/browser/trace/head-measures.js";
+import { packTrace, vectorPart, vectorParts } from "../../../transformer/figures/browser/trace/pack-trace.js";
+import { notices } from "../../../transformer/figures/browser/trace/sentence-heads.js";
+import { tableRows } from "../../../transformer/figures/browser/translation.js";
 import { wordAlternatives } from "../../../transformer/figures/browser/trace/alternatives.js";
 
 const [command, folder, checkpoint, products] = Deno.args;
@@ -75,29 +81,77 @@ const commands = {
     return results;
   },
 
-  // For each text the data of the views: the explorer's bytes in base 64, and the first page's with alternatives.
-  views() {
+  // For each text the trace as the model in the browser packs it, with some vectors and the alternatives.
+  packed() {
     const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
     const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
-    const { texts, fixed, aligner } = readJson(`${folder}/cases.json`);
-    const traces = texts.map((text) => finish(translator.trace(text)));
-    return traces.map((trace, i) => {
-      const both = [trace, traces[(i + 1) % traces.length]];
-      const bytes = explorerData(both, { fixed, start: {}, visit: 3, secondKind: "other", model: "m", id: String(i) });
-      const measured = explorerData([trace], { fixed, start: {}, visit: 3, model: "m", id: "a", aligner });
-      const later = ["0.weights.cross.2", "1.weights.decoder.0", "0.scores.encoder.1.3", "1.value.cross.0.1"].map((
-        name,
-      ) => explorerPart(both, name));
+    return readJson(`${folder}/cases.json`).texts.map((text) => {
+      const trace = finish(translator.trace(text));
+      const { description, parts } = packTrace(trace);
+      const vectors = ["scores.encoder.1.3", "value.cross.0.1"].map((name) => vectorPart(trace, name));
       return {
-        explorer: bytes.toBase64(),
-        measured: measured.toBase64(),
-        later: later.map((part) => ({ ...part, values: [...part.values] })),
-        glance: glanceData(trace, { alternatives: finish(wordAlternatives(translator, trace)), forcedPieces: 1 }),
-        aligned: glanceData(trace, { aligner }),
+        description,
+        parts: [...parts, ...vectors].map((part) => ({ ...part, values: [...part.values] })),
+        vectorNames: vectorParts(trace).map(({ name }) => name),
+        alternatives: finish(wordAlternatives(translator, trace)),
       };
     });
   },
+
+  // What the views derive from the bytes in a file: of the explorer, of the first page, and the table of steps.
+  explorer() {
+    const store = makeStore(() => {});
+    const { header } = store.load(Deno.readFileSync(folder));
+    const headNotices = notices(store.sides[0].trace, header.aligner);
+    return {
+      header,
+      start: startState(store.sides[0], { ...header.defaults, ...header.start }, () => headNotices),
+      notices: headNotices.map((headNotice) => ({
+        ...headNotice,
+        drawn: drawnMatrix(store.sides[0], header, headNotice),
+      })),
+      pairs: store.pairs,
+      sides: store.sides.map((side) => ({
+        src: side.src,
+        tgt: side.tgt,
+        predicted: side.predicted,
+        clearest: { ...side.clearest },
+        measures: { ...side.measures },
+        measureNames: Object.fromEntries(side.kinds.map((kind) => [kind, measureNames(side.trace, kind)])),
+        pins: Object.fromEntries(side.kinds.map((kind) => [kind, pinsOf(side.pinWeights[kind])])),
+        thumbs: Object.fromEntries(side.kinds.map((kind) => [kind, thumbsOf(side, kind)])),
+      })),
+    };
+  },
+  glance: () => unpackGlance(Deno.readFileSync(folder), { prefix: readPrefix() }),
+  table: () => tableRows(readJson(folder)),
 };
+
+// The table that the view of a notice draws: words, and weights by row.
+function drawnMatrix(side, { defaults }, { state }) {
+  const { rows, columns, nColumns, values } = matrixOf(side, { ...defaults, ...state, exact: 0 });
+  return {
+    rows: rows.map(({ text, members }) => ({ text, members })),
+    columns: columns.map(({ text }) => text),
+    weights: rows.map((_, r) => [...values.slice(r * nColumns, (r + 1) * nColumns)]),
+  };
+}
+
+const readPrefix = () => Array(Number(checkpoint ?? 0)).fill(0);
+const pinsOf = (pins) =>
+  Object.fromEntries(
+    Object.entries(pins).map(([way, { weights, others, words }]) => [way, {
+      weights: [...weights],
+      others: [...others],
+      words,
+    }]),
+  );
+const thumbsOf = (side, kind) =>
+  Array.from({ length: side.depths[kind] }, (_, layer) =>
+    Array.from({ length: side.n_heads }, (__, head) => {
+      const { values, height, width } = side.thumb(kind, layer, head);
+      return { values: [...values], height, width };
+    }));
 
 // The greatest difference of two tensors; null if their sizes differ.
 function maxDifference(a, b) {

@@ -35,8 +35,14 @@ const NEXT = withPlainWords(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1,
   2,
 ], ["les", "chats", ""]);
 
-// Every level is unique: that of word w in head i of six.
-const level = (way, i, w) => 100 * (way === "to" ? 1 : 2) + 10 * i + w;
+// Every weight is unique: that of word w in head i of six.
+const weightOf = (way, i, w) => ((100 * (way === "to" ? 1 : 2) + 10 * i + w) / 1000) ** 2;
+const pinWeights = (way) => ({
+  words: 3,
+  others: Uint16Array.from({ length: 18 }, (_, index) => index % 2),
+  weights: Float64Array.from({ length: 18 }, (_, index) => weightOf(way, Math.floor(index / 3), index % 3)),
+});
+const directions = { to: pinWeights("to"), from: pinWeights("from") };
 const SIDE = {
   ...side(),
   src: SRC,
@@ -47,12 +53,7 @@ const SIDE = {
     columns: kind === "decoder" ? TGT : SRC,
     writes: kind === "encoder" ? null : NEXT,
   }),
-  pinWeights: (_, way) => ({
-    top: 1000,
-    words: 3,
-    others: Uint16Array.from({ length: 18 }, (__, index) => index % 2),
-    weights: Uint16Array.from({ length: 18 }, (__, index) => level(way, Math.floor(index / 3), index % 3)),
-  }),
+  pinWeights: { encoder: directions, decoder: directions, cross: directions },
 };
 const CATS = pinnedWord(SIDE, "s2");
 

@@ -2,6 +2,7 @@
 
 import { allHeads } from "./matrix.js";
 import { tokenName } from "./naming.js";
+import { MAX_THUMBNAIL_CELLS } from "./trace/explorer-data.js";
 
 // Pairs of equal pieces: { rows, columns }, each a list of [index in A, index in B], null where one lacks it.
 /** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} rowsByInput rows are named by what they read */
@@ -146,9 +147,8 @@ export function headDifferences(sides, pairs, kind) {
   return { heads, height, width, maxDifference, pooled: lookups.some(({ pooled }) => pooled) };
 }
 
-const MAX_THUMBNAIL_CELLS = 64; // maximum height and width of a thumbnail
 const SQUARES = Float32Array.from({ length: 256 }, (_, level) => (level / 255) ** 2);
-// A token's position in a thumbnail; the inverse of `pool` in figures/explorer_sides.py.
+// A token's position in a thumbnail; the inverse of `pool` in trace/packing.js.
 const thumbnailIndex = (token, count, size) => Math.floor(((token + 1) * size - 1) / count);
 
 export const MIN_SCALE_END = 0.01; // minimum end of a colour scale; smaller differences may be rounding

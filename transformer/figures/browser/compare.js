@@ -23,12 +23,11 @@ import { makeStage } from "./stage.js";
 const LISTED_HEADS = 8; // number of listed heads
 const MIN_SHOWN_DIFFERENCE = 0.00005; // smaller differences are shown as 0.0000
 const NO_COMPARISON = "Choose something to compare with above: a second sentence, for example.";
-const LOADING = "Loading the weights of this layer …";
 const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 
 /** @param {Context} ctx @returns {View} */
 function compareView(ctx) {
-  let tables = null; // both tables and their difference; null while loading
+  let tables = null; // both tables and their difference; null if there is nothing to compare
   let cell = null; // selected by pointer or keyboard, in the combined table
   const statusLine = el("p", { class: "hu-waiting", role: "status" });
   const texts = el("div", { class: "hu-texts" });
@@ -59,10 +58,9 @@ function compareView(ctx) {
 
   function draw() {
     const problem = compareProblem(ctx);
-    const [a, b] = problem ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
-    tables = problem ? null : comparison(ctx, a, b);
+    tables = problem ? null : comparison(ctx);
     overview.hidden = Boolean(problem);
-    statusLine.textContent = problem || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
+    statusLine.textContent = problem || (tables ? "" : ALL_HIDDEN);
     statusLine.hidden = Boolean(tables);
     for (const part of [panelRow, legendRow]) part.hidden = !tables;
     if (problem) return;
@@ -238,10 +236,11 @@ function compareProblem({ sides, pairs, state }) {
   return sides[1].kinds.includes(state.kind) ? "" : `B has no weights of this kind (${KINDS[state.kind]}).`;
 }
 
-// Null while weights are loading, or if no token is left.
+// Null if no token is left.
 /** @param {Context} ctx */
-function comparison(ctx, a, b) {
-  if (!a || !b || [a, b].some((table) => !table.nRows || !table.nColumns)) return null;
+function comparison(ctx) {
+  const [a, b] = ctx.sides.map((side) => ctx.matrix(side));
+  if ([a, b].some((table) => !table.nRows || !table.nColumns)) return null;
   return compareTables(
     a,
     b,

@@ -7,7 +7,7 @@ import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
 import { makeBar } from "./legend.js";
 import { numberText } from "./numbers.js";
 import { makeStage } from "./stage.js";
-import { unpack } from "./store.js";
+import { unpack } from "./trace/packing.js";
 
 const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 

@@ -4,7 +4,7 @@ import { writeAddress } from "./address.js";
 import { explorerView } from "./explorer.js";
 import { bytesIn } from "./file.js";
 import { streamlitComponent, TEACHER_VIEW_EVENT } from "./mount.js";
-import { arrayOf } from "./store.js";
+import { arrayOf } from "./trace/packing.js";
 
 export function mountExplorer(views) {
   // The size is the visitor's own setting and not part of links.

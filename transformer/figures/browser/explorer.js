@@ -15,6 +15,9 @@ import { makeDataTable } from "./data-table.js";
 import { makeStore } from "./store.js";
 import { makeNotableHeads } from "./notable-heads.js";
 import { makeExportMenu } from "./export-menu.js";
+import { startState } from "./trace/explorer-data.js";
+import { measureNames } from "./trace/head-measures.js";
+import { notices } from "./trace/sentence-heads.js";
 
 const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
 const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
@@ -54,20 +57,16 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const code = el("code", { class: "hu-code" });
   const note = el("p", { class: "hu-note" });
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
-  const loadingNote = el(
-    "p",
-    { class: "hu-waiting", role: "status", hidden: "" },
-    "Loading the weights of this layer …",
-  );
   const dataTable = makeDataTable(() => view());
-  const notices = makeNotableHeads((changes) => set(changes));
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, loadingNote, panel, dataTable.node);
+  const notableHeads = makeNotableHeads((changes) => set(changes));
+  let headNotices = null; // of the current trace, computed when they are first needed
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
   const frame = el(
     "div",
     { class: live ? "hu hu-explorer hu-live-explorer" : "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
     el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
-    notices.node,
+    notableHeads.node,
   );
   root.append(frame);
 
@@ -97,7 +96,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
     get pairs() {
       return store.pairs;
     },
-    // The current table of numbers; null while loading.
+    // The current table of numbers.
     matrix: (side = store.sides[0], changes = {}) => {
       const changedState = { ...state, ...changes };
       return matrixOf(side, changedState, combinedHeads(side, clippedState(changedState, side, ctx.views)));
@@ -132,12 +131,15 @@ export function explorerView(root, report, views, live = false, canForce = live)
   // `registerParts(store, header)` registers the parts of a file that are unpacked later.
   function show(bytes, registerParts = null) {
     const previousSource = store.sides[0]?.source;
-    const { header } = store.load(bytes);
+    const { header, isSameTrace } = store.load(bytes);
     registerParts?.(store, header);
+    const [side] = store.sides;
+    if (!isSameTrace) headNotices = null;
+    const getNotices = () => headNotices ??= notices(side.trace, header.aligner);
     resized.observe(frame);
     if (!state || visitNumber !== header.visit) {
       visitNumber = header.visit;
-      state = { ...header.defaults, ...header.start };
+      state = startState(side, { ...header.defaults, ...header.start }, getNotices);
     } else if (state.pin && previousSource !== header.sides[0].source) {
       set({ pin: "" }); // it would now be another word
     }
@@ -145,12 +147,18 @@ export function explorerView(root, report, views, live = false, canForce = live)
     // The page's switch has changed. (A change made here is reported to the page, which sends it back.)
     if (header.exact !== exact) state = { ...state, exact: header.exact };
     exact = header.exact;
-    Object.assign(MEASURES, header.measures);
+    const names = new Set(store.sides.flatMap(({ trace }) => trace.kinds.flatMap((kind) => measureNames(trace, kind))));
+    const known = Object.entries(header.measures).filter(([name]) => names.has(name));
+    for (const name of Object.keys(MEASURES)) delete MEASURES[name];
+    Object.assign(MEASURES, Object.fromEntries(known));
     Object.assign(TERMS, header.terms);
-    const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
+    const labels = known.map(([name, { label }]) => [name, label]);
     controls.setChoices("measure", { none: "none", ...Object.fromEntries(labels) });
-    notices.show(header.notices);
+    notableHeads.show(header.has_notices ? getNotices() : []);
     redraw();
+    if (live && state.view === "query-key" && !side.vectors(state.kind, state.layer, state.head)) {
+      scheduleReport(0); // only now the head is known whose vectors are missing
+    }
   }
 
   function set(changes) {
@@ -176,8 +184,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
     ) => [name, typeof defaults[name] === "number" ? Number(text) : text]);
     state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
     redraw();
-    const hasMosaic = views[state.view].mosaic && loadingNote.hidden;
-    scheduleReport(REPORT_DELAY_MS + (hasMosaic ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
+    scheduleReport(REPORT_DELAY_MS + (views[state.view].mosaic ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
   }
 
   function redraw() {
@@ -203,9 +210,8 @@ export function explorerView(root, report, views, live = false, canForce = live)
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);
     note.textContent = currentView.note ? currentView.note() : sinkNote(side, state);
-    notices.draw();
+    notableHeads.draw();
     pins.draw();
-    loadingNote.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     currentView.draw();
     largerButton.draw();
     exactButton.draw();
@@ -253,7 +259,7 @@ function clippedState(state, side, views) {
     kind,
     layer: clampIndex(state.layer, side.depths[kind]),
     head: clampIndex(state.head, side.n_heads),
-    measure: side.kinds.some((kind) => state.measure in side.measures[kind]) ? state.measure : "none",
+    measure: state.measure in MEASURES ? state.measure : "none",
   };
 }
 

@@ -5,7 +5,7 @@
 import { clampIndex, colours, el, SVG } from "./base.js";
 import { animateVectors, pathsInto } from "./figure1-vectors.js";
 import { displayNumber, layerName } from "./naming.js";
-import { unpack } from "./store.js";
+import { unpack } from "./trace/packing.js";
 
 const ARROW_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
 

@@ -2,8 +2,8 @@
 // the index of one.
 
 import { clampIndex, el } from "./base.js";
-import { hasExactNames } from "./naming.js";
-import { withNames } from "./store.js";
+import { hasExactNames, withNames } from "./naming.js";
+import { labelsOf } from "./trace/words.js";
 
 export const stepName = (step) => step.toLocaleString("en");
 export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)}%`; // rounded down, with a tolerance for float32
@@ -17,7 +17,13 @@ export function frameOf(steps, step) {
 }
 
 export function makeFilm(header, parts) {
-  const { steps, probes, rule, ended } = header;
+  const { steps, rule, ended } = header;
+  const probes = header.probes.map((sentence) => ({
+    ...sentence,
+    src: labelsOf(sentence.src),
+    tgt: labelsOf(sentence.tgt),
+    predicted: labelsOf(sentence.predicted),
+  }));
   const probeIndices = probes.flatMap(({ kinds }, index) => (kinds.length ? [index] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
   const lengthOf = (index) => probes[index].src.tokens.length + probes[index].tgt.tokens.length;

@@ -12,7 +12,7 @@ import { makeMosaic } from "./mosaic.js";
 import { headName, setExactNames } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
 import { makeDataTable } from "./data-table.js";
-import { unpack } from "./store.js";
+import { unpack } from "./trace/packing.js";
 import { makeExportMenu } from "./export-menu.js";
 
 const FILM_DURATION_MS = 9000; // ms of the whole film

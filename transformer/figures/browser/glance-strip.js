@@ -10,7 +10,6 @@ import { paintThumb } from "./thumbnail.js";
 
 const HEAD_KINDS = [{ letter: "e", name: "encoder " }, { letter: "d", name: "decoder " }, { letter: "c", name: "" }]; // letters of the address
 const MAX_NAMES = 4; // maximum number of heads that are listed by name
-const WEIGHT_SCALE = 10_000; // a weight of 1 in `head_weights`
 
 // The data with the words' weights of another head.
 /** @param {any} data @param {Head | null} position */
@@ -25,9 +24,7 @@ export function withHead(data, position) {
     head,
     isPointed: true,
     words: data.words.map((word, i) => {
-      const row = data.head_weights.slice(start + i * columns, start + (i + 1) * columns).map((weight) =>
-        weight / WEIGHT_SCALE
-      );
+      const row = data.head_weights.slice(start + i * columns, start + (i + 1) * columns);
       return { ...word, weights: row.slice(0, -1), end_weight: row[columns - 1] };
     }),
   };
@@ -113,8 +110,10 @@ export function makeStrip({ point, toggle }) {
     rows.forEach(([, ...buttons], layer) =>
       buttons.forEach((button, head) => {
         const start = (layer * data.n_heads + head) * size;
-        const values = Uint8Array.from(data.head_weights.slice(start, start + size), (weight) =>
-          Math.round(255 * Math.sqrt(weight / WEIGHT_SCALE)));
+        const values = Uint8Array.from(
+          data.head_weights.slice(start, start + size),
+          (weight) => Math.round(255 * Math.sqrt(weight)),
+        );
         if (size) {
           paintThumb(button.firstChild, { values, height, width }, false, theme.ramp);
         }

@@ -1,5 +1,5 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
-// with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
+// with attention. `.show(data)` takes the bytes of ui/pages/home/glance.py, or what `unpackGlance` makes of them; `report({
 // text, number, prefix, off, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })`
 // opens that head in the explorer, `report({ depth })` another depth of the page.
 
@@ -10,10 +10,28 @@ import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent 
 import { makeGlanceStage } from "./glance-stage.js";
 import { makeStrip, withHead } from "./glance-strip.js";
 import { headName, setExactNames } from "./naming.js";
+import { unpack } from "./trace/packing.js";
+import { glanceData, translatedWords } from "./trace/glance-data.js";
+import { unpackTrace } from "./trace/packed-trace.js";
 
 const ALTERNATIVES_DELAY_MS = 350; // ms until the alternatives of a new translation are requested
 const FIRST_WORD_MS = 30; // ms until the first word after typing: one frame, from which its band grows
 const DIM_DELAY_MS = 500; // ms without an answer until the old translation is dimmed
+
+// The header of these bytes, and what is drawn of their trace.
+/** @param {Uint8Array} bytes @param {any} [more] fields that the header lacks */
+export function unpackGlance(bytes, more = {}) {
+  const { header, parts } = unpack(bytes);
+  const data = { ...header, ...more };
+  if (!data.trace) return data;
+  const trace = unpackTrace(data.trace, (name) => parts.get(name));
+  const { alternatives, aligner, has_strip: hasStrip } = data;
+  return {
+    ...data,
+    ...glanceData(trace, { alternatives, forcedPieces: data.prefix.length, aligner, hasStrip }),
+    original_words: data.original ? translatedWords(unpackTrace(data.original, null)) : [],
+  };
+}
 
 export function glanceView(root, report) {
   let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
@@ -69,7 +87,8 @@ export function glanceView(root, report) {
     });
   }
 
-  function show(answer) {
+  function show(answerOrBytes) {
+    const answer = answerOrBytes instanceof Uint8Array ? unpackGlance(answerOrBytes) : answerOrBytes;
     const fromServer = pendingText === null;
     if (answer.number < number && !fromServer) return; // an outdated answer
     number = Math.max(number, answer.number);

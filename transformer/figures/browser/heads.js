@@ -67,23 +67,17 @@ function headsView(ctx) {
     cacheKey = key;
     const name = headKey(head);
     if (!cachedMatrices.has(name)) cachedMatrices.set(name, ctx.matrix(ctx.side, { combine: "one", ...head }));
-    const cached = cachedMatrices.get(name);
-    if (!cached) cachedMatrices.delete(name); // still loading
-    return cached;
+    return cachedMatrices.get(name);
   }
 
   function draw() {
-    const headList = displayedHeads(ctx.side, ctx.state);
-    const withMatrices = headList.map((head) => [head, matrix(head)]);
-    [heads, matrices] = [headList, withMatrices.map(([, m]) => m)];
+    heads = displayedHeads(ctx.side, ctx.state);
+    matrices = heads.map(matrix);
     chips.draw(heads, styles());
-    const missing = withMatrices.filter(([, m]) => !m).map(([head]) => shortName(head));
     const isEmpty = matrices[0] && (!matrices[0].nRows || !matrices[0].nColumns);
-    const ready = heads.length > 0 && !missing.length && !isEmpty;
+    const ready = heads.length > 0 && !isEmpty;
     empty.textContent = isEmpty
       ? "Nothing to draw: start and end are hidden."
-      : missing.length
-      ? `Loading the weights of ${missing.join(", ")} …`
       : heads.length
       ? ""
       : "No head is selected. Choose one above, or click a thumbnail.";

@@ -5,7 +5,7 @@ import { el } from "./base.js";
 import { explorerView } from "./explorer.js";
 import { textProblem } from "./live-client.js";
 import { ablationOf, waitingNote } from "./live-heads.js";
-import { arrayOf } from "./store.js";
+import { arrayOf } from "./trace/packing.js";
 
 const BEAM_SIZE = 4; // beam size of the paper
 const EXPLORE_DELAY_MS = 250; // ms after the last key

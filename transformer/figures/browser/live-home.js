@@ -1,7 +1,7 @@
 // The top of the site's page Try: the same view as the app's (glance.js), with the model in this browser. It has the
 // sentence, the depths, and in the first depth the bands.
 
-import { glanceView } from "./glance.js";
+import { glanceView, unpackGlance } from "./glance.js";
 import { textProblem } from "./live-client.js";
 
 export function homePage(container, context) {
@@ -60,7 +60,8 @@ export function homePage(container, context) {
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
       if (!reply || requestNumber !== requestCount) return;
-      lastTranslation = { text, prefix, off, has_alternatives: with_alternatives, ...reply };
+      const { aligner } = context.modelInfo;
+      lastTranslation = unpackGlance(reply, { text, prefix, off, has_alternatives: with_alternatives, aligner });
       view.show(viewData(text, lastTranslation));
     } catch (error) {
       if (requestNumber !== requestCount) return;
@@ -77,7 +78,11 @@ export function homePage(container, context) {
     }
     if (lastKey === keyOf(text, off)) return view.show(viewData(text, { off, ...lastTranslation }));
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
-    if (text === prepared.text) lastTranslation = { has_alternatives: true, ...prepared };
+    if (text === prepared.text) {
+      const { aligner } = context.modelInfo;
+      const bytes = Uint8Array.from(atob(prepared.picture), (letter) => letter.charCodeAt(0));
+      lastTranslation = unpackGlance(bytes, { text, prefix: [], off: "", has_alternatives: true, aligner });
+    }
     view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));
     answer({ text, off });
   }

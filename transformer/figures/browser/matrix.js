@@ -54,13 +54,13 @@ function entries(tokens, writes, state) {
   return state.special === "hidden" ? entryList.filter((entry) => !entry.special) : entryList;
 }
 
-// { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the weights are
-// loading. `heads` are combined by mean or maximum.
+// { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null for no head. `heads` are combined
+// by mean or maximum.
 /** @param {Side} side @param {State} state @param {Head[]} [heads] @returns {Matrix | null} */
 export function matrixOf(side, state, heads = combinedHeads(side, state)) {
   const { kind } = state;
   const headWeights = heads.map(({ layer, head }) => side.weights(kind, layer, head));
-  if (!headWeights.length || headWeights.some((weights) => !weights)) return null;
+  if (!headWeights.length) return null;
   const labels = side.labels(kind);
   // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is labelled with
   // the word that the decoder predicts there, or with the word that it has just read.

@@ -79,10 +79,17 @@ export function contrast(colourA, colourB) {
 export function sinkNote(side, state) {
   if (state.combine !== "one") return "";
   const { columns } = side.labels(state.kind);
-  const values = side.measures[state.kind];
-  for (const [name, column] of [["first", 0], ["last", columns.tokens.length - 1]]) {
-    const share = values[name][state.layer][state.head];
-    if (share >= 0.5 && columns.tokens.length > 2) {
+  const { values } = side.weights(state.kind, state.layer, state.head);
+  const count = columns.tokens.length;
+  const firstRow = Number(state.kind === "decoder"); // its first row can only attend to the first token
+  const meanWeight = (column) => {
+    let sum = 0;
+    for (let i = firstRow * count + column; i < values.length; i += count) sum += values[i];
+    return sum / (values.length / count - firstRow);
+  };
+  for (const [name, column] of [["first", 0], ["last", count - 1]]) {
+    const share = meanWeight(column);
+    if (share >= 0.5 && count > 2) {
       return `Attention sink: ${Math.round(100 * share)}% of this head's attention goes to ${
         hasExactNames() ? columns.tokens[column] : `“${tokenName(columns.tokens[column])}”`
       }, the ${name} token.`;

@@ -42,6 +42,14 @@ export const pieceNames = (
   { tokens, words },
 ) => (exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1])));
 
+// Labels with the current names of their pieces.
+export const withNames = (labels) => ({
+  ...labels,
+  get names() {
+    return pieceNames(labels);
+  },
+});
+
 /** @param {number} index of a layer or head, from 0 */
 export const displayNumber = (index) => String(index + 1);
 /** @param {number} layer */
@@ -56,10 +64,10 @@ export const shortName = ({ layer, head }) => `L${displayNumber(layer)}·H${disp
 // system accepts.
 /** @param {string} content @param {string} model @param {string} text @param {string[]} more */
 export const exportName = (content, model, text, ...more) =>
-  [content, plainWords(model), plainWords(text), ...more].filter((part) => part !== "").join("-");
+  [content, slugOf(model), slugOf(text), ...more].filter((part) => part !== "").join("-");
 
 /** @param {string} text */
-function plainWords(text) {
+function slugOf(text) {
   const words = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().match(/[a-z0-9]+/g) || [];
   return words.slice(0, 6).join("-").slice(0, 50);
 }

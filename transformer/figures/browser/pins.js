@@ -1,5 +1,4 @@
-// Pinned words: which words can be pinned, and how much every head attends to or from one. The numbers are
-// those of measures/words.py.
+// Pinned words: which words can be pinned, and how much every head attends to or from one.
 
 import { allHeads } from "./matrix.js";
 
@@ -61,13 +60,13 @@ export function positionsIn(side, { sentence }, way) {
 /** @param {Side} side @param {Pinned} pinned @returns {PinAttention} */
 function headAttention(side, pinned, kind, directions, { layer, head }) {
   const attentions = directions.map((way) => {
-    const { weights, others, words, top } = side.pinWeights(kind, way);
+    const { weights, others, words } = side.pinWeights[kind][way];
     // In cross-attention, a token is written by the row before the one that reads it.
     const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
     const index = (layer * side.n_heads + head) * words + word;
     const { rows, columns, writes } = side.labels(kind);
     const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
-    return { kind, layer, head, way, weight: (weights[index] / top) ** 2, other: labels.plain_labels[others[index]] };
+    return { kind, layer, head, way, weight: weights[index], other: labels.plain_labels[others[index]] };
   });
   return attentions.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
 }

@@ -1,24 +1,15 @@
-// The explorer's data: labels and thumbnails of all heads, and the weights of the layers that have arrived.
-// Unpacks what figures/packing.py and figures/explorer_sides.py pack.
+// The explorer's data: one packed trace or two, and what the views derive from them. Unpacks what figures/packing.py and
+// figures/packed_trace.py pack.
 
-import { hasExactNames, pieceNames } from "./naming.js";
+import { hasExactNames, withNames } from "./naming.js";
+import { clearest, pinWeights, thumbnails } from "./trace/explorer-data.js";
+import { measuresOf } from "./trace/head-measures.js";
+import { layersOfKind, unpackTrace } from "./trace/packed-trace.js";
+import { unpack } from "./trace/packing.js";
+import { alignTokens } from "./trace/token-diff.js";
+import { labelsOf } from "./trace/words.js";
 
-const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
 const VECTORS = ["query", "key", "value", "scores", "heads"];
-
-export function unpack(bytes) {
-  const bodyStart = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, bodyStart)));
-  const parts = new Map(header.parts.map((meta) => {
-    const start = bodyStart + meta.start;
-    return [meta.name, arrayOf(meta, bytes.slice(start, start + bytesOf(meta)))];
-  }));
-  return { header, parts };
-}
-
-const cellsOf = (meta) => meta.shape.reduce((product, side) => product * side, 1);
-const bytesOf = (meta) => cellsOf(meta) * ARRAYS[meta.type].BYTES_PER_ELEMENT;
-export const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });
 
 // `laterParts` has, by name, functions that return a promise of an array, which is loaded on demand. `onArrive` is
 // called when an array has been loaded.
@@ -38,7 +29,7 @@ export function makeStore(onArrive) {
     }
     for (const [name, part] of newParts) parts.set(name, part);
     if (!isSameTrace) sides = header.sides.map((sideHeader, number) => makeSide(sideHeader, number, part));
-    pairs = header.pairs;
+    if (!isSameTrace) pairs = pairsOf(sides);
     return { header, isSameTrace };
   }
 
@@ -68,18 +59,22 @@ export function makeStore(onArrive) {
   };
 }
 
-// Labels with the current names of their pieces.
-export const withNames = (labels) => ({
-  ...labels,
-  get names() {
-    return pieceNames(labels);
-  },
-});
+// The tokens that two sides share; null for one side.
+/** @param {Side[]} sides @returns {Pairs | null} */
+function pairsOf([first, second]) {
+  if (!second) return null;
+  return {
+    src_tokens: alignTokens(first.src.tokens, second.src.tokens),
+    tgt_tokens: alignTokens(first.tgt.tokens, second.tgt.tokens),
+  };
+}
 
-/** @param {any} sideHeader @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
-function makeSide(sideHeader, number, part) {
-  const [src, tgt, predicted] = [sideHeader.src, sideHeader.tgt, sideHeader.predicted].map(withNames);
-  const cachedWeights = new Map(); // weights of the heads shown so far, as numbers
+/** @param {any} description from the header @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
+function makeSide(description, number, part) {
+  const trace = unpackTrace(description, (name) => /** @type {any} */ (part(`${number}.${name}`)));
+  const [src, tgt, predicted] = [trace.srcTokens, trace.tgtTokens, trace.predictedTokens].map((tokens) =>
+    withNames(labelsOf(tokens))
+  );
 
   // Labels of queries and keys; `writes` are the tokens that decoder queries write.
   function labels(kind) {
@@ -90,36 +85,12 @@ function makeSide(sideHeader, number, part) {
     };
   }
 
-  // { values: Float32Array(rows · columns), top } of one head, or null while its layer is missing.
+  // { values: Float32Array(rows · columns), top } of one head.
   function weights(kind, layer, head) {
-    const name = `${number}.weights.${kind}.${layer}`;
-    const key = `${name}.${head}`;
-    if (cachedWeights.has(key)) return cachedWeights.get(key);
-    const packed = part(name);
-    if (!packed) return null;
-    const [, rows, columns] = packed.shape;
+    const { shape: [, rows, columns], values } = trace.weights(kind, layer);
     const size = rows * columns;
-    const levels = packed.values.subarray(head * size, (head + 1) * size);
-    const headWeights = { values: Float32Array.from(levels, (q) => (q / packed.top) ** 2), top: packed.top };
-    if (cachedWeights.size > 64) cachedWeights.clear();
-    cachedWeights.set(key, headWeights);
-    return headWeights;
-  }
-
-  // A thumbnail: { values: levels of 0 to 255, height, width }.
-  function thumb(kind, layer, head) {
-    const packed = part(`${number}.thumbs.${kind}`);
-    const [, heads, height, width] = packed.shape;
-    const size = height * width;
-    const start = (layer * heads + head) * size;
-    return { values: packed.values.subarray(start, start + size), height, width };
-  }
-
-  // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
-  // the other end: as levels, for the heads of all layers in order.
-  function pinWeights(kind, way) {
-    const [strongest, otherWords] = ["", ".words"].map((suffix) => part(`${number}.pins.${kind}.${way}${suffix}`));
-    return { weights: strongest.values, top: strongest.top, others: otherWords.values, words: strongest.shape[2] };
+    const { top } = part(`${number}.weights.${kind}.${layer}`);
+    return { values: values.subarray(head * size, (head + 1) * size), top };
   }
 
   // { query, key, value, scores, heads } of one head, each { values, shape }; null if missing.
@@ -128,20 +99,46 @@ function makeSide(sideHeader, number, part) {
     return arrays.every(Boolean) ? Object.fromEntries(VECTORS.map((vectorName, i) => [vectorName, arrays[i]])) : null;
   }
 
+  const layers = (kind) => layersOfKind(trace, kind);
+  const thumbs = byKind(trace.kinds, (kind) => thumbnails(trace, kind));
   return {
-    ...sideHeader,
-    digest: sideHeader.id,
+    ...description,
+    digest: description.id,
+    trace,
     src,
     tgt,
     predicted,
     number,
     labels,
     weights,
-    thumb,
-    pinWeights,
+    thumb: (kind, layer, head) => thumbs[kind][layer][head],
+    pinWeights: byKind(trace.kinds, (kind) => pinWeights(trace, kind)),
+    measures: byKind(trace.kinds, (kind) => byMeasure(layers(kind).map((layer) => measuresOf(trace, kind, layer)))),
+    clearest: byKind(trace.kinds, (kind) => clearest(layers(kind).map((layer) => trace.weights(kind, layer)))),
     vectors,
     get id() {
-      return `${sideHeader.id}${hasExactNames() ? " exact" : ""}`;
+      return `${description.id}${hasExactNames() ? " exact" : ""}`;
     }, // another id for the same content with other names
   };
+}
+
+const byMeasure = (layers) =>
+  Object.fromEntries(Object.keys(layers[0]).map((name) => [name, layers.map((layer) => layer[name])]));
+
+// An object with a value for every kind, each computed when it is first read.
+/** @template T @param {Kind[]} kinds @param {(kind: Kind) => T} compute @returns {Record<Kind, T>} */
+function byKind(kinds, compute) {
+  const values = /** @type {Record<Kind, T>} */ ({});
+  for (const kind of kinds) {
+    Object.defineProperty(values, kind, {
+      configurable: true,
+      enumerable: true,
+      get() {
+        const value = compute(kind);
+        Object.defineProperty(values, kind, { value, enumerable: true });
+        return value;
+      },
+    });
+  }
+  return values;
 }

@@ -6,7 +6,7 @@ import { ARROWS, clampIndex, colours, el, isBright } from "./base.js";
 import { readOff, writeOff } from "./head-codes.js";
 import { makeBar } from "./legend.js";
 import { displayNumber, headName, layerName, shortName } from "./naming.js";
-import { unpack } from "./store.js";
+import { unpack } from "./trace/packing.js";
 import { paintThumb } from "./thumbnail.js";
 
 const KIND_KEYS =

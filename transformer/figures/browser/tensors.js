@@ -6,7 +6,7 @@ import { ARROWS, clampIndex, colours, el, tokenText } from "./base.js";
 import { makeBar } from "./legend.js";
 import { cellNumber, tensorNumber } from "./numbers.js";
 import { makeStage } from "./stage.js";
-import { unpack } from "./store.js";
+import { unpack } from "./trace/packing.js";
 import { cellUnder, columnName, paintTensor, planTensor, scaleOf, tooltipAnchor } from "./tensors-drawing.js";
 
 const TENSOR_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once

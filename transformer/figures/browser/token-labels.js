@@ -35,19 +35,19 @@ export function drawRowLabel(pen, parts, x, y, limit, theme, chosen) {
 
 // "▁" is a full letter wide in most fonts, so a short stroke is drawn instead.
 const STROKE_WIDTH = 5;
-const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
+const hasWordMark = (text) => text.length > 1 && text.startsWith("▁");
 
 /** @param {Pen} pen @param {string} text */
 export function tokenWidth(pen, text) {
   text = tokenName(text);
-  return beginsWord(text) ? STROKE_WIDTH + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
+  return hasWordMark(text) ? STROKE_WIDTH + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Theme, "text" | "muted" | "faint">} theme */
 export function drawToken(pen, text, x, theme, chosen, isMuted = false) {
   isMuted ||= isSpecialToken(text) && text !== tokenName(text); // "end" stands for a special token, not a word
   text = tokenName(text);
-  if (beginsWord(text)) {
+  if (hasWordMark(text)) {
     pen.fillStyle = theme.faint;
     pen.fillRect(x, 5, STROKE_WIDTH - 1, 1.5);
     [text, x] = [text.slice(1), x + STROKE_WIDTH + 1];

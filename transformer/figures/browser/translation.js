@@ -4,6 +4,8 @@
 import { el, tokenText } from "./base.js";
 import { hasExactNames, setExactNames } from "./naming.js";
 import { percentText } from "./numbers.js";
+import { unpackTrace } from "./trace/packed-trace.js";
+import { tokenRows, wordRows } from "./trace/step-table.js";
 
 const FIRST_CANDIDATES = 3; // candidates of a step until the reader expands it
 const MAX_INPUT_TOKENS = 9; // maximum tokens of the decoder's input, the last ones
@@ -19,10 +21,16 @@ export function translationView(root, report) {
     if (newKey === drawnKey) return; // unchanged data keep what the reader has expanded
     drawnKey = newKey;
     setExactNames(!data.words);
-    frame.replaceChildren(...(data.steps ? [stepTable(data.steps, data.live ? report : null)] : sentence(data)));
+    frame.replaceChildren(...(data.trace ? [stepTable(tableRows(data), data.live ? report : null)] : sentence(data)));
   }
 
   return { show, close: () => {} };
+}
+
+// The rows of the table of steps, from the data of figures/steps.py.
+export function tableRows(data) {
+  const trace = unpackTrace(data.trace, null);
+  return data.words ? wordRows(trace, data.alternatives, data) : tokenRows(trace, data);
 }
 
 function sentence(data) {
@@ -68,8 +76,8 @@ function stepTable(steps, report) {
 function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
   const isChosen = (candidate) => candidate.id === step.chosen.id && candidate.step === step.chosen.step;
-  const force = report && step.can_force &&
-    ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
+  const force = report && step.canForce &&
+    ((candidate) => report({ step: candidate.step ?? step.first, id: candidate.id }));
   const rows = listed.map((candidate) => candidateBar(candidate, isChosen(candidate), force));
   if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force));
   const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
@@ -109,7 +117,7 @@ function attentionButton({ step, first }, report) {
     { type: "button", class: "hu-more", "aria-label": `Attention in step ${step}` },
     "attention",
   );
-  button.addEventListener("click", () => report({ step: first ?? step - 1 }));
+  button.addEventListener("click", () => report({ step: first }));
   return button;
 }
 

@@ -1,5 +1,5 @@
 // Types of the data that scripts exchange, for the type checker only: `make lint` reads this file, browsers do
-// not. Python creates the data in figures/explorer_sides.py, figures/steps.py and figures/state.py.
+// not. Python packs the traces in figures/packed_trace.py; the state is that of figures/state.py.
 
 type Kind = "encoder" | "decoder" | "cross";
 type Pen = CanvasRenderingContext2D; // or the one of svg-pen.js
@@ -48,6 +48,12 @@ interface Weights {
   values: Float32Array;
   top: number;
 }
+// By layer, head and word: the strongest attention to or from it, and the word at the other end.
+interface PinWeights {
+  weights: Float32Array;
+  others: Uint16Array;
+  words: number;
+}
 interface Tree {
   parent: (number | null)[];
   depth: number[];
@@ -79,17 +85,15 @@ interface Side {
   src: Labels;
   tgt: Labels;
   predicted: Labels;
+  trace: import("./trace/packed-trace.js").ViewTrace;
   measures: Record<Kind, Record<string, number[][]>>;
   clearest: Record<Kind, [number, number]>; // layer and head
-  steps: { candidates: [string, number, number][]; chosen: [string, number, number] }[];
+  steps: { candidates: [string, number, number][]; chosen: [string, number, number] }[]; // token, id, probability
   tree: Tree | null;
   labels(kind: Kind): { rows: Labels; columns: Labels; writes: Labels | null };
-  weights(kind: Kind, layer: number, head: number): Weights | null;
+  weights(kind: Kind, layer: number, head: number): Weights;
   thumb(kind: Kind, layer: number, head: number): Thumb;
-  pinWeights(
-    kind: Kind,
-    way: "to" | "from",
-  ): { weights: Part["values"]; top: number; others: Part["values"]; words: number };
+  pinWeights: Record<Kind, { to: PinWeights; from: PinWeights }>;
   vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
 }
 

@@ -4,7 +4,7 @@
 
 import { colours, el, SVG } from "./base.js";
 import { paintThumb } from "./thumbnail.js";
-import { unpack } from "./store.js";
+import { unpack } from "./trace/packing.js";
 
 const FADE_MS = 700; // ms to fade from one picture of a head to the next
 const MAX_ENLARGED = 2; // number of enlarged cards

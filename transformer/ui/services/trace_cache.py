@@ -14,8 +14,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.interventions.switching import named_heads, switched_off
-from transformer.figures import ExplorerData
-from transformer.figures.explorer_sides import query_key_vectors
+from transformer.figures import PackedTrace
+from transformer.figures.packed_trace import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.hooks import Hooks
 from transformer.inference import Trace
@@ -34,18 +34,18 @@ of 500 tokens takes 2 seconds with the checkpoint en-fr."""
 
 
 class CachedTrace:
-    """A trace and its explorer data, shared by all sessions that show it."""
+    """A trace, also packed for the explorer, shared by all sessions that show it."""
 
     def __init__(self, trace: Trace, model: str = "") -> None:
         self.trace, self.model = trace, model
 
     @cached_property
-    def explorer_data(self) -> ExplorerData:
-        return ExplorerData(self.trace, model=self.model)
+    def packed(self) -> PackedTrace:
+        return PackedTrace(self.trace, model=self.model)
 
     @property
     def size(self) -> int:
-        """Approximate bytes of the trace and of its layers packed for the explorer."""
+        """Approximate bytes of the trace, also packed for the explorer."""
         return sum(self.trace[name].nbytes for name in self.trace.names) * 3 // 2
 
 

@@ -6,6 +6,7 @@ page templates.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import os
@@ -16,11 +17,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from transformer.checkpoint import VOCABULARY, WEIGHTS
-from transformer.figures import ExplorerData, explorer_page, translation_page
-from transformer.figures.explorer_sides import fixed_header
+from transformer.figures import PackedTrace, explorer_page, translation_page
 from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
+from transformer.figures.packed_trace import aligner_fields, fixed_header
 from transformer.figures.site_pages import (
     LEARN,
     STYLE,
@@ -31,11 +32,10 @@ from transformer.figures.site_pages import (
     step_page,
 )
 from transformer.figures.state import FIELDS, KINDS, Field
-from transformer.figures.steps import word_steps
+from transformer.figures.steps import steps_data
 from transformer.figures.trainer_page import trainer_page
 from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
-from transformer.measures.words import words
 from transformer.text.files import new_folder
 from transformer.ui.pages import home
 from transformer.ui.services import models, trace_cache
@@ -226,15 +226,12 @@ def _answer_page(prepared_lesson: PreparedLesson) -> str:
         prepared_lesson.view_for(answered=True),
     )
     if lesson.depth == "steps":
-        glance = glance_data(
-            trace, word_alternatives(model.translator, trace.translation), aligner=model.aligner
-        )
-        numbers = words(trace.predicted_tokens)
-        return translation_page(word_steps(glance, trace.translation.steps, numbers), trace.source)
-    sides = [ExplorerData(trace, "A" if view.other else "", model.name)]
+        alternatives = word_alternatives(model.translator, trace.translation)
+        return translation_page(steps_data(trace, alternatives), trace.source)
+    sides = [PackedTrace(trace, "A" if view.other else "", model.name)]
     if view.other:
-        sides.append(ExplorerData(LessonCase(model, view.other).trace, "B", model.name))
-    return explorer_page(sides, view.explorer(), trace.source)
+        sides.append(PackedTrace(LessonCase(model, view.other).trace, "B", model.name))
+    return explorer_page(sides, view.explorer(), trace.source, model.aligner)
 
 
 LIVE_TITLE = "Heads Up: see attention"
@@ -330,7 +327,7 @@ def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
         files.append({"path": path, "bytes": len(content), "sha256": digest})
     aligner = model.aligner
     picture = glance_data(
-        trace_cache.without_session(model, description.default_text).trace, aligner=aligner
+        {}, trace_cache.without_session(model, description.default_text).trace, aligner=aligner
     )
     return {
         "label": f"{description.source} → {description.target}",
@@ -341,8 +338,10 @@ def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
         "examples": list(description.examples),
         "config": json.loads(json.dumps(model.translator.model.config.to_dict())),
         "files": files,
-        "aligner": aligner
-        and {name: getattr(aligner, name) for name in ("layer", "head", "weights_to")},
+        "aligner": aligner_fields(aligner),
         "aligner_agreement": model.aligner_agreement,
-        "prepared": {"text": description.default_text, **picture},
+        "prepared": {
+            "text": description.default_text,
+            "picture": base64.b64encode(picture).decode(),
+        },
     }

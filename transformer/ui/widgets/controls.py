@@ -123,7 +123,7 @@ def layer_and_head(model: Model) -> None:
 
 def head(model: Model, cached_trace: CachedTrace) -> None:
     """Draw the choice of kind, layer and head; by default the clearest head."""
-    resolved = cached_trace.explorer_data.resolved(state.view().explorer())
+    resolved = cached_trace.packed.resolved(state.view().explorer())
     state.set_fields(layer=resolved["layer"], head=resolved["head"])
     button_row("kind", on_change=_on_kind_change)
     layer_and_head(model)

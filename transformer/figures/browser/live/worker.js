@@ -7,9 +7,9 @@ import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/ho
 import { forcedPrefix, Translator } from "../model/translator.js";
 import { LessonCase, LessonUnavailable } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
-import { explorerData, explorerPart } from "../trace/explorer-data.js";
-import { glanceData } from "../trace/glance-data.js";
-import { pack, pool, quantize } from "../trace/packing.js";
+import { fitsStrip } from "../trace/glance-data.js";
+import { packTrace, vectorPart, vectorParts } from "../trace/pack-trace.js";
+import { pack, pool, prefixed, quantize } from "../trace/packing.js";
 import { wordAlternatives } from "../trace/alternatives.js";
 import { fetchFile } from "./model-files.js";
 
@@ -62,15 +62,18 @@ const handlers = {
     const alternatives = request.with_alternatives
       ? await runWhileCurrent(wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null), request)
       : [];
-    const { aligner } = site.models[request.model];
-    const original = request.off ? glanceData(await getTrace(translator, { ...request, off: "" })).words : [];
-    return {
-      result: {
-        ...glanceData(trace, { alternatives, forcedPieces: request.prefix?.length ?? 0, aligner }),
-        original_words: original.map(({ text, p }) => ({ text, p })),
-        unknown: unknownWords(translator, request.text),
-      },
+    const original = request.off ? await getTrace(translator, { ...request, off: "" }) : null;
+    const { description, parts } = packTrace(trace, { kinds: ["cross"] });
+    const header = {
+      trace: description,
+      alternatives: alternatives.map((ofWord) =>
+        ofWord.map(({ text, first, step, ids }) => ({ text, p: first, step, ids }))
+      ),
+      original: original && packTrace(original, { kinds: [] }).description,
+      unknown: unknownWords(translator, request.text),
+      has_strip: fitsStrip(trace),
     };
+    return { result: pack(header, parts) };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
@@ -79,24 +82,30 @@ const handlers = {
     const translator = await getTranslator(request.model);
     const { sides, traces, secondKind, refused } = await getTraces(translator, request);
     const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
-    const bytes = explorerData(traces, {
-      fixed: site.explorer,
+    const id = JSON.stringify([request.model, sides, request.beam, request.ablation]);
+    const packed = traces.map((trace, i) =>
+      packTrace(trace, { name: names[i], model: request.model, id: `${id}.${i}` })
+    );
+    const header = {
+      ...site.explorer,
+      sides: packed.map(({ description }) => description),
       start: request.start,
       visit: request.visit,
-      secondKind,
-      names,
-      model: request.model,
-      id: JSON.stringify([request.model, sides, request.beam, request.ablation]),
+      second_kind: secondKind,
+      exact: Number(request.start.exact ?? 0),
       aligner: site.models[request.model].aligner,
-    });
+      has_notices: true,
+      later: traces.flatMap((trace, side) => prefixed(vectorParts(trace), side)),
+    };
+    const bytes = pack(header, packed.flatMap(({ parts }, side) => prefixed(parts, side)));
     return { result: { bytes, refused }, transfer: [bytes.buffer] };
   },
 
-  // Weights of a layer or vectors of a head, for a view that needs them.
+  // Vectors of a head, for a view that needs them, by a name such as "0.query.cross.5.2".
   async part(request) {
     const translator = await getTranslator(request.model);
     const { traces } = await getTraces(translator, request, "explore");
-    return { result: explorerPart(traces, request.name) };
+    return { result: vectorPart(traces[Number(request.name[0])], request.name.slice(2)) };
   },
 
   // The switchboard, and the translation with and without the changed heads.

@@ -1,6 +1,7 @@
 // Text to pieces and back: a SentencePiece unigram model (Kudo 2018) with byte fallback, read from a
 // checkpoint's vocabulary.model. The same pieces as the sentencepiece package gives (tests/figures/test_browser_model.py).
 
+import { charactersOf } from "./characters.js";
 import { Normalizer } from "./normalizer.js";
 import { readMessage } from "./protobuf.js";
 
@@ -127,27 +128,5 @@ export class Vocabulary {
   /** @param {string} character */
   bytesOf(character) {
     return [...new TextEncoder().encode(character)].map((byte) => this.bytes.get(byte));
-  }
-}
-
-// The characters that bytes spell, each with its own bytes; `text` is null for a byte outside a valid
-// character.
-/** @param {number[]} bytes @returns {{ text: string | null, bytes: number[] }[]} */
-export function charactersOf(bytes) {
-  const characters = [];
-  for (let start = 0; start < bytes.length;) {
-    const prefixes = [1, 2, 3, 4].map((length) => bytes.slice(start, start + length));
-    const character = prefixes.find((prefix) => decodeStrictly(prefix) !== null) ?? [bytes[start]];
-    characters.push({ text: decodeStrictly(character), bytes: character });
-    start += character.length;
-  }
-  return characters;
-}
-
-function decodeStrictly(bytes) {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(bytes));
-  } catch {
-    return null;
   }
 }

@@ -67,7 +67,7 @@ export function norm(lesson) {
 /** @param {LessonCase} lesson */
 export function value(lesson) {
   const { trace } = lesson;
-  const [layer, head] = clearest(trace, "cross");
+  const [layer, head] = clearest(layersOf(trace).map((i) => trace.weights("cross", i)));
   const row = Math.min(VALUE_ROW, trace.tgtTokens.length - 1);
   const weights = Array.from(rowsOf(trace, "cross", layer, head)[row]);
   const [best] = argsortDescending(weights);

@@ -1,69 +1,82 @@
 // A translation in whole words, each with its attention to the source, its probability and the alternatives.
-// The same as figures/glance.py.
 
-import { Tensor } from "../model/tensor.js";
+import { HeadWeights } from "./head-weights.js";
+import { layersOfKind } from "./packed-trace.js";
 import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
 
-/** @typedef {import("../model/translator.js").Trace} Trace */
+/** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
 /** @typedef {{ layer: number, head: number, weights_to: string }} Aligner weights_to: whether a target word's weights are in the row that writes it ("output") or reads it ("input") */
 
-const BLANK = "▯"; // shown for an unknown word
-const MAX_STRIP_PAIRS = 2_500; // maximum pairs of a target and a source word for which the weights of all heads are given
-const WEIGHT_SCALE = 10_000; // a weight of 1 in `head_weights`
+const UNKNOWN_WORD = "▯"; // shown for an unknown word
+const MAX_STRIP_PAIRS = 2_500; // the same as in figures/glance.py
+
+// Whether all heads fit next to the bands: by the pairs of a target and a source word.
+/** @param {Pick<ViewTrace, "srcTokens" | "predictedTokens">} trace */
+export const fitsStrip = ({ srcTokens, predictedTokens }) =>
+  wordLabels(srcTokens).length * wordLabels(predictedTokens).length <= MAX_STRIP_PAIRS;
+
+/** @typedef {{ text: string, p: number, step: number, ids: number[] }} WordAlternative `p` is the probability of the first piece that differs */
 
 /**
- * @param {Trace} trace
- * @param {{ alternatives?: import("./alternatives.js").Alternative[][], forcedPieces?: number, aligner?: Aligner | null }} [options]
+ * @param {ViewTrace} trace with cross-attention
+ * @param {{ alternatives?: WordAlternative[][], forcedPieces?: number, aligner?: Aligner | null, hasStrip?: boolean }} [options]
  *   alternatives: the alternatives of each word; forcedPieces: their number at the start of the translation; aligner: the
- *   head to show; without one, `headNearestMean` chooses it
+ *   head to show; without one, `headNearestMean` chooses it; hasStrip: whether to give the weights of all heads
  */
-export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner = null } = {}) {
+export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner = null, hasStrip = true } = {}) {
   const [sourceWords, targetWords] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
-  const count = targetWords.length
-    ? targetWords[targetWords.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>")
-    : 0;
+  const count = translatedWords(trace).length;
   const to = aligner?.weights_to ?? "output";
-  const merged = Array.from(
-    { length: trace.config.n_layers },
-    (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, sourceWords),
-  );
+  const layers = hasStrip || !aligner ? layersOfKind(trace, "cross") : [aligner.layer];
+  const merged = layers.map((layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, sourceWords));
   const [, words, sources] = merged[0].shape;
   const [layer, head] = aligner ? [aligner.layer, aligner.head] : headNearestMean(merged, count);
-  const row = (word) => [...merged[layer].row(head * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
-  const labels = wordLabels(trace.predictedTokens);
+  const shown = merged[layers.indexOf(layer)];
+  const row = (word) => [...shown.row(head * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
   return {
     source: typedWords(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
-    n_layers: trace.config.n_layers,
-    n_heads: trace.config.n_heads,
-    head_weights: count * sources <= MAX_STRIP_PAIRS ? allWeights(merged, count) : [],
+    n_layers: trace.depths.cross,
+    n_heads: trace.n_heads,
+    head_weights: hasStrip ? allWeights(merged, count) : [],
     layer,
     head,
     to,
     ids: trace.ids,
     forced_word: forcedPieces > 0 && forcedPieces <= targetWords.length ? targetWords[forcedPieces - 1] : -1,
-    words: Array.from({ length: count }, (_, word) => ({
-      text: labels[word].replaceAll("<unk>", BLANK),
-      p: trace.steps[decidingStep(trace.steps, targetWords, word)].chosen.probability,
+    words: translatedWords(trace).map(({ text, p }, word) => ({
+      text,
+      p,
       weights: row(word).slice(0, sources - 1),
       end_weight: row(word)[sources - 1],
-      alternatives: (alternatives[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
+      alternatives: alternatives[word] ?? [],
     })),
   };
 }
 
-// The weights of all heads as whole numbers, by layer, head, target word and source word.
-/** @param {Tensor[]} layers @param {number} count number of target words */
+// The words of the translation with their probabilities. Words are compared by the pieces in which they differ, because
+// the model chooses pieces, and a product over pieces falls with their number.
+/** @param {Pick<ViewTrace, "predictedTokens" | "steps">} trace @returns {{ text: string, p: number }[]} */
+export function translatedWords({ predictedTokens, steps }) {
+  const numbers = wordNumbers(predictedTokens);
+  const labels = wordLabels(predictedTokens);
+  return (predictedTokens.at(-1) === "</s>" ? labels.slice(0, -1) : labels).map((label, word) => ({
+    text: label.replaceAll("<unk>", UNKNOWN_WORD),
+    p: steps[decidingStep(steps, numbers, word)].chosen.probability,
+  }));
+}
+
+// The weights of all heads, by layer, head, target word and source word.
+/** @param {HeadWeights[]} layers @param {number} count number of target words */
 function allWeights(layers, count) {
   const [heads, words] = layers[0].shape;
   return layers.flatMap((layer) =>
     Array.from({ length: heads * count }, (_, i) => [...layer.row(Math.floor(i / count) * words + (i % count))]).flat()
-      .map((weight) => Math.round(weight * WEIGHT_SCALE))
   );
 }
 
 // The step of a word at which another piece came closest: where the best piece that was not chosen is most
 // probable.
-/** @param {Trace["steps"]} steps @param {number[]} words the number of the word that each step writes */
+/** @param {ViewTrace["steps"]} steps @param {number[]} words the number of the word that each step writes */
 export function decidingStep(steps, words, word) {
   const closest = ({ candidates, chosen }) =>
     Math.max(
@@ -79,12 +92,12 @@ export function decidingStep(steps, words, word) {
 // Weights between words: summed over the pieces of a source word, averaged over the rows of a target word
 // without those of punctuation, whose attention has other targets. With `to` "input" a token has the next row, which
 // reads it.
-/** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} sourceWords */
+/** @param {HeadWeights} weights @param {string} to @param {string[]} tokens @param {number[]} sourceWords */
 function byWord(weights, to, tokens, sourceWords) {
   const [heads, rows] = weights.shape;
   const targetWords = wordNumbers(tokens);
   const [m, n] = [targetWords[rows - 1] + 1, sourceWords[sourceWords.length - 1] + 1];
-  const merged = new Tensor([heads, m, n]);
+  const merged = new HeadWeights([heads, m, n]);
   for (let word = 0; word < m; word++) {
     const all = targetWords.map((_, i) => i).filter((i) => targetWords[i] === word);
     const nonPunctuation = all.filter((i) => !isPunctuation(tokens[i]));
@@ -125,5 +138,5 @@ function headNearestMean(layers, count) {
 // The words as the visitor typed them, if their number matches the model's words.
 function typedWords(text, labels) {
   const typed = text.trim().split(/\s+/u);
-  return typed.length === labels.length ? typed : labels.map((label) => label.replaceAll("<unk>", BLANK));
+  return typed.length === labels.length ? typed : labels.map((label) => label.replaceAll("<unk>", UNKNOWN_WORD));
 }

@@ -3,18 +3,17 @@
 
 import { beginsWord, hasLetterOrDigit, isControl, isPunctuation } from "./words.js";
 
-/** @typedef {import("../model/tensor.js").Tensor} Tensor */
+/** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
 
 // Measures of every head of one layer, in the order in which they are listed.
-/** @param {import("../model/translator.js").Trace} trace @param {string} kind @param {number} layer @returns {Record<string, number[]>} */
+/** @param {ViewTrace} trace @param {string} kind @param {number} layer @returns {Record<string, number[]>} */
 export function measuresOf(trace, kind, layer) {
   const weights = trace.weights(kind, layer);
-  const rows = rowsOf(trace, kind);
+  const rows = measuredRows(trace, kind);
   const values = {};
-  for (const [name, { kinds, counts, value }] of Object.entries(MEASURES)) {
-    /** @type {number[]} */
-    const countedRows = Array.from({ length: rows.queries }, (_, i) => i).filter((i) => counts(i, rows));
-    if (!kinds.includes(kind) || !countedRows.length) continue;
+  for (const [name, { kinds, value }] of Object.entries(ROW_MEASURES)) {
+    const countedRows = kinds.includes(kind) ? rowsThatCount(name, rows) : [];
+    if (!countedRows.length) continue;
     const mean = (head) =>
       countedRows.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) /
       countedRows.length;
@@ -28,6 +27,21 @@ export function measuresOf(trace, kind, layer) {
   }
   return Object.fromEntries(ORDER.filter((name) => name in values).map((name) => [name, values[name]]));
 }
+
+// The names of the measures of a kind, without computing them.
+/** @param {ViewTrace} trace @param {string} kind */
+export function measureNames(trace, kind) {
+  const rows = measuredRows(trace, kind);
+  return ORDER.filter((name) =>
+    name in ROW_MEASURES
+      ? ROW_MEASURES[name].kinds.includes(kind) && rowsThatCount(name, rows).length > 0
+      : kind !== "decoder" || !name.startsWith("backwards")
+  );
+}
+
+/** @returns {number[]} */
+const rowsThatCount = (name, rows) =>
+  Array.from({ length: rows.queries }, (_, i) => i).filter((i) => ROW_MEASURES[name].counts(i, rows));
 
 const rounded = (value) => Math.round(value * 1e4) / 1e4;
 const ORDER = [
@@ -54,7 +68,7 @@ const always = () => true;
 const sum = (row, isCounted) => row.reduce((total, weight, j) => (isCounted(j) ? total + weight : total), 0);
 
 /** @type {Record<string, { kinds: string[], counts(i: number, rows: any): boolean, value(row: Float32Array, i: number, rows: any): number }>} */
-const MEASURES = {
+const ROW_MEASURES = {
   entropy: {
     kinds: ALL_KINDS,
     counts: always,
@@ -103,7 +117,7 @@ function maxNonControlWeight(row, i, rows) {
 }
 
 // Tokens of rows and columns, and the token that each row writes next (in the encoder, the token itself).
-function rowsOf(trace, kind) {
+function measuredRows(trace, kind) {
   const [queries, keys] = [
     kind === "encoder" ? trace.srcTokens : trace.tgtTokens,
     kind === "decoder" ? trace.tgtTokens : trace.srcTokens,
@@ -114,7 +128,7 @@ function rowsOf(trace, kind) {
     keys,
     rowTokens,
     queries: queries.length,
-    heads: trace.config.n_heads,
+    heads: trace.n_heads,
     rowIsWholeWord: wholeWords(rowTokens),
     keyIsWholeWord: wholeWords(keys),
     words: wordsOf(keys),

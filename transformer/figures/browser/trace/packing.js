@@ -1,7 +1,8 @@
-// Packs arrays as bytes for the views: a JSON header, then the blocks that it describes. The format of
-// figures/packing.py; `unpack` of store.js reads it.
+// Packs arrays as bytes for the views and unpacks them: a JSON header, then the blocks that it describes. The format is
+// that of figures/packing.py.
 
-export const [FINE, COARSE] = [65535, 255]; // maximum level of a weight, with two bytes and with one
+export const FINE = 65535; // maximum level of a weight, with two bytes
+export const COARSE = 255; // with one byte
 
 /** @typedef {{ name: string, type: "u1" | "u2" | "f4", shape: number[], top: number, values: any }} PackedPart */
 
@@ -12,6 +13,10 @@ export function quantize(name, { shape, values }, top = FINE) {
   for (let i = 0; i < values.length; i++) levels[i] = Math.round(Math.sqrt(Math.min(values[i], 1)) * top);
   return { name, type: top > COARSE ? "u2" : "u1", shape, top, values: levels };
 }
+
+// The parts with the number of their side as a prefix, so that names are unique.
+/** @template {{ name: string }} P @param {P[]} parts @param {number} side @returns {P[]} */
+export const prefixed = (parts, side) => parts.map((part) => ({ ...part, name: `${side}.${part.name}` }));
 
 /** @param {any} header @param {PackedPart[]} parts @returns {Uint8Array<ArrayBuffer>} */
 export function pack(header, parts) {
@@ -40,18 +45,32 @@ export function pack(header, parts) {
 export function pool({ shape: [heads, rows, columns], values }, limit) {
   const [height, width] = [Math.min(rows, limit), Math.min(columns, limit)];
   const pooled = new Float32Array(heads * height * width);
-  const cell = (
-    i,
-    count,
-    cells,
-  ) => (count > limit ? Math.min(Math.floor(((i + 1) * cells - 1) / count), cells - 1) : i);
-  for (let h = 0; h < heads; h++) {
+  const cells = (count, size) =>
+    Int32Array.from({ length: count }, (_, i) => (count > limit ? Math.floor(((i + 1) * size - 1) / count) : i));
+  const [y, x] = [cells(rows, height), cells(columns, width)];
+  for (let h = 0, index = 0; h < heads; h++) {
     for (let i = 0; i < rows; i++) {
-      for (let j = 0; j < columns; j++) {
-        const index = (h * height + cell(i, rows, height)) * width + cell(j, columns, width);
-        pooled[index] = Math.max(pooled[index], values[(h * rows + i) * columns + j]);
+      const start = (h * height + y[i]) * width;
+      for (let j = 0; j < columns; j++, index++) {
+        if (values[index] > pooled[start + x[j]]) pooled[start + x[j]] = values[index];
       }
     }
   }
   return { shape: [heads, height, width], values: pooled };
 }
+
+const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
+
+export function unpack(bytes) {
+  const bodyStart = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, bodyStart)));
+  const parts = new Map(header.parts.map((meta) => {
+    const start = bodyStart + meta.start;
+    return [meta.name, arrayOf(meta, bytes.slice(start, start + bytesOf(meta)))];
+  }));
+  return { header, parts };
+}
+
+const cellsOf = (meta) => meta.shape.reduce((product, side) => product * side, 1);
+const bytesOf = (meta) => cellsOf(meta) * ARRAYS[meta.type].BYTES_PER_ELEMENT;
+export const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });

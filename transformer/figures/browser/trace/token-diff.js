@@ -1,5 +1,6 @@
 // Aligns two token lists: equal tokens are paired in order, null where one has no partner. It pairs as many
-// tokens as possible and prefers adjacent pairs. The same as figures/token_diff.py.
+// tokens as possible (a longest common subsequence: Wagner and Fischer 1974, section 5,
+// https://doi.org/10.1145/321796.321811) and prefers adjacent pairs.
 
 /** @typedef {[number | null, number | null]} TokenPair */
 

@@ -1,14 +1,16 @@
 // Words from pieces: which pieces form a word, and the attention between words. The same as measures/words.py
 // and measures/pieces.py.
 
-import { Tensor } from "../model/tensor.js";
-import { charactersOf } from "../model/vocabulary.js";
+import { HeadWeights } from "./head-weights.js";
+import { charactersOf } from "../model/characters.js";
 
 const BEGIN = "▁";
-const CONTROL = new Set(["<s>", "</s>", "<pad>", "<unk>"]);
+const CONTROL_TOKENS = new Set( // of this package, and of BERT, BART and GPT-2, whose traces can be opened
+  ["<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", "<mask>", "<|endoftext|>"],
+);
 
 /** @param {string} token */
-export const isControl = (token) => CONTROL.has(token);
+export const isControl = (token) => CONTROL_TOKENS.has(token);
 
 /** @param {string} token */
 export const beginsWord = (token) => token.startsWith(BEGIN);
@@ -73,7 +75,9 @@ export function plainWords(tokens) {
   return { numbers, labels: labels.map((label) => trimPunctuation(joinBytes(withoutWordMark(label)))) };
 }
 
-function trimPunctuation(label) {
+// Without punctuation at both ends.
+/** @param {string} label */
+export function trimPunctuation(label) {
   const letters = [...label];
   let [start, end] = [0, letters.length];
   while (start < end && isPunctuation(letters[start])) start++;
@@ -97,17 +101,17 @@ export function labelsOf(tokens) {
 
 // Attention between words: summed over the pieces of a key word, averaged over the pieces of a query word
 // (Clark et al. 2019, section 4.1). (heads, rows, columns) to (heads, row words, column words).
-/** @param {Tensor} weights @param {number[]} rowWords @param {number[]} columnWords */
+/** @param {HeadWeights} weights @param {number[]} rowWords @param {number[]} columnWords */
 export function mergeWords(weights, rowWords, columnWords) {
   const [heads, rows, columns] = weights.shape;
   const [m, n] = [rowWords, columnWords].map((words) => words[words.length - 1] + 1);
   const sizes = new Float64Array(m);
   for (const word of rowWords) sizes[word] += 1;
-  const merged = new Tensor([heads, m, n]);
-  for (let h = 0; h < heads; h++) {
+  const merged = new HeadWeights([heads, m, n]);
+  for (let h = 0, index = 0; h < heads; h++) {
     for (let i = 0; i < rows; i++) {
-      const [from, to] = [weights.row(h * rows + i), merged.row(h * m + rowWords[i])];
-      for (let j = 0; j < columns; j++) to[columnWords[j]] += from[j] / sizes[rowWords[i]];
+      const [start, size] = [(h * m + rowWords[i]) * n, sizes[rowWords[i]]];
+      for (let j = 0; j < columns; j++, index++) merged.values[start + columnWords[j]] += weights.values[index] / size;
     }
   }
   return merged;

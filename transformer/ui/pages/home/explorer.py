@@ -8,15 +8,14 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.figures import ExplorerData, explorer_data, explorer_page, prefixed
-from transformer.figures.explorer_sides import query_key_vectors
+from transformer.figures import PackedTrace, explorer_data, explorer_page, prefixed
+from transformer.figures.packed_trace import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home, comparison
 from transformer.ui.pages.home.comparison import side_names
-from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
@@ -30,56 +29,38 @@ def show(
     second: CachedTrace | None = None,
     second_kind: str = "",
 ) -> None:
-    """Draw the explorer. The browser shows a new selection at once; the rerun sends missing layers.
+    """Draw the explorer. The browser shows a new selection at once; the rerun sends missing
+    vectors.
 
     Args:
         model: the model of `cached_trace`; None for an opened trace file, which has all tensors.
         second: the trace to compare with.
         second_kind: what the second trace is, as in `figures.explorer_data`.
     """
-    aligner = model.aligner if model else None
-    explorer_state = initial_explorer_state(cached_trace, state.view(Home).explorer(), aligner)
-    both_sides = [cached_trace] if second is None else [cached_trace, second]
-    parts = [
-        part
-        for number, item in enumerate(both_sides)
-        for part in prefixed(
-            item.explorer_data.layers(_needed_layers(explorer_state, cached_trace)), number
-        )
-    ]
-    if explorer_state["view"] == "query-key":
-        parts += _vector_parts(model, cached_trace, explorer_state)
+    requested = state.view(Home).explorer()
+    vectors = []
+    if (
+        requested["view"] == "query-key"
+        and min(int(requested["layer"]), int(requested["head"])) >= 0
+    ):
+        vectors = _vector_parts(model, cached_trace, requested)
     # Always send the state with which the page was opened: Streamlit does not resend equal data.
     if st.session_state.get("opened", (None,))[0] != state.visit_count():
-        st.session_state["opened"] = (state.visit_count(), explorer_state)
+        st.session_state["opened"] = (state.visit_count(), requested)
     visit, opening = st.session_state["opened"]
-    sides = [item.explorer_data for item in both_sides]
     data = explorer_data(
-        sides,
+        [cached_trace.packed, *([] if second is None else [second.packed])],
         opening,
-        parts,
+        vectors,
         visit=visit,
         second_kind=second_kind,
         names=side_names(model, second_kind) if model else (),
-        # In a lesson, these lines would give the answer away.
-        notices=[] if state.view().lesson else head_notices(cached_trace, aligner),
-        exact=int(explorer_state["exact"]),
+        aligner=model.aligner if model else None,
+        # In a lesson, the lines about notable heads would give the answer away.
+        has_notices=not state.view().lesson,
+        exact=int(requested["exact"]),
     )
     views.explorer(key="explorer", data=data, on_state_change=_save_explorer_state)
-
-
-def _needed_layers(explorer_state: State, cached_trace: CachedTrace) -> list[int]:
-    """Return the layers to send: those of the selected head and of all visible heads, and in the
-    decoding view those of the strongest head of each kind."""
-    strongest = (
-        cached_trace.explorer_data.doc["clearest"].values()
-        if explorer_state["view"] == "decoding"
-        else ()
-    )
-    clearest = [layer for layer, _ in strongest]
-    # The field may also be "" or "none".
-    visible = [head for head in str(explorer_state["heads"]).split(",") if "." in head]
-    return [int(explorer_state["layer"]), *clearest, *(int(head.split(".")[0]) for head in visible)]
 
 
 def _vector_parts(
@@ -134,17 +115,15 @@ def _page_builder(
     model: Model, cached_trace: CachedTrace, second: CachedTrace | None, second_kind: str
 ) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
-    explorer_state = initial_explorer_state(
-        cached_trace, state.view(Home).explorer(), model.aligner
-    )
-    notices = head_notices(cached_trace, model.aligner)
+    explorer_state, aligner = state.view(Home).explorer(), model.aligner
     titles = ("",) if second is None else comparison.side_names(model, second_kind) or ("A", "B")
 
     def build_page() -> str:
-        sides = [ExplorerData(trace_cache.full_trace(model, cached_trace), titles[0], model.name)]
+        sides = [PackedTrace(trace_cache.full_trace(model, cached_trace), titles[0], model.name)]
         if second is not None:
-            sides.append(ExplorerData(second.trace, titles[1]))
-        return explorer_page(sides, explorer_state, cached_trace.trace.source, notices)
+            sides.append(PackedTrace(second.trace, titles[1]))
+        title = cached_trace.trace.source
+        return explorer_page(sides, explorer_state, title, aligner, has_notices=True)
 
     return build_page
 

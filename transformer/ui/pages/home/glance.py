@@ -17,6 +17,7 @@ import streamlit as st
 
 from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
+from transformer.figures.packing import pack
 from transformer.figures.page_icons import STYLE, page_picture
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.text.visible import is_blank
@@ -83,34 +84,36 @@ def _draw(model: Model) -> None:
         st.rerun()  # it writes the address: written here too, "back" would take two steps
     following.lead_to_page(HOME)  # students who follow see what the teacher types
     request = _current_request()
+    header = component_data(model, request, state.view().model, state.view().text)
     if state.view(Home).depth == "bands":
         with cancelled_by(RerunCancellation()):
-            data = _picture(model, request)
+            data = _picture(model, request, header)
     else:
-        data = {"text": state.view().text, "problem": request.problem}
+        data = pack({**header, "problem": request.problem}, [])
     controls.target_language(model)
     views.component("glance")(
         key=KEY,
-        data=component_data(model, request, state.view().model, data),
+        data=data,
         on_choice_change=lambda: _handle_choice(model),
     )
     training_facts.show_training_facts(model)
 
 
 def component_data(
-    model: Model, request: TranslationRequest, name: str, picture: dict[str, Any]
+    model: Model, request: TranslationRequest, name: str, text: str
 ) -> dict[str, Any]:
-    """Return the data of `glance.js`: `picture` and the texts around it. `name` is the model's in
-    the address."""
+    """Return the texts around the picture in `glance.js`. `name` is the model's in the address,
+    `text` the session's sentence."""
     description = model.description
     return {
+        "text": text,
         "number": request.number,
         "problem": "",
         "typed": request.text,
         "prefix": list(request.prefix),
         "off": request.off,
         "has_alternatives": request.with_alternatives,
-        "unknown": _unknown(model, picture["text"]),
+        "unknown": _unknown(model, text),
         "reads": description.source,
         "writes": description.target,
         "languages": list(description.languages or ("", "")),
@@ -121,26 +124,27 @@ def component_data(
         "model": name,
         "default_text": EXAMPLE,
         "aligner_agreement": model.aligner_agreement,
-        **picture,
     }
 
 
-def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
+def _picture(model: Model, request: TranslationRequest, header: dict[str, Any]) -> bytes:
     """Return the translation of the session's sentence, and the problem with the typed text."""
-    data: dict[str, Any] = {"text": state.view().text}
+    text, prefix = str(header["text"]), request.prefix
     problem = {"problem": request.problem} if request.problem else {}
     try:
-        cached_trace = trace_cache.greedy(model, data["text"], request.prefix, request.off)
+        cached_trace = trace_cache.greedy(model, text, prefix, request.off)
         alternatives: WordAlternatives = ()
         if request.with_alternatives:
             alternatives = _cached_alternatives(
-                model.hash, data["text"], request.prefix, request.off, model, cached_trace
+                model.hash, text, prefix, request.off, model, cached_trace
             )
-        data |= glance_data(cached_trace.trace, alternatives, len(request.prefix), model.aligner)
-        data["original_words"] = _original_words(model, data["text"], request)
+        original = trace_cache.greedy(model, text, prefix).trace if request.off else None
+        return glance_data(
+            {**header, **problem}, cached_trace.trace, alternatives, model.aligner, original
+        )
     except ValueError as error:
         problem = problem or {"problem": frame.as_sentence(error)}
-    return data | problem
+    return pack({**header, **problem}, [])
 
 
 def _current_request() -> TranslationRequest:
@@ -224,15 +228,6 @@ def _cached_alternatives(
 ) -> WordAlternatives:
     hooks = trace_cache.heads_off(_model, off)
     return word_alternatives(_model.translator, _cached_trace.trace.translation, hooks=hooks)
-
-
-def _original_words(model: Model, text: str, request: TranslationRequest) -> list[dict[str, Any]]:
-    """Return the words of the translation with all heads and their probabilities; [] if no head is
-    switched off."""
-    if not request.off:
-        return []
-    trace = trace_cache.greedy(model, text, request.prefix).trace
-    return [{name: word[name] for name in ("text", "p")} for word in glance_data(trace)["words"]]
 
 
 def _unknown(model: Model, text: str) -> list[str]:

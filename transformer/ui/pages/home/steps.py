@@ -8,12 +8,9 @@ import streamlit as st
 import torch
 
 from transformer.figures import steps_data
-from transformer.figures.glance import glance_data
-from transformer.figures.steps import word_steps
 from transformer.inference import Trace
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.inference.search import probability_above
-from transformer.measures.words import words
 from transformer.text.visible import is_blank
 from transformer.ui.base import state
 from transformer.ui.base.address import METHODS
@@ -68,12 +65,8 @@ def _percentage_note() -> str:
 
 def _table(model: Model, trace: Trace, forced: int, tail_steps: dict[int, float]) -> dict[str, Any]:
     """Return the table's data by token, or by whole word with its alternatives."""
-    pieces = trace.translation.steps
-    if display_names.is_exact():
-        return steps_data(pieces, live=True, forced=forced, tails=tail_steps)
-    glance = glance_data(trace, _cached_alternatives(model, trace))
-    numbers = words(trace.predicted_tokens)
-    return word_steps(glance, pieces, numbers, live=True, forced=forced, tails=tail_steps)
+    alternatives = None if display_names.is_exact() else _cached_alternatives(model, trace)
+    return steps_data(trace, alternatives, live=True, forced=forced, tails=tail_steps)
 
 
 @cached()

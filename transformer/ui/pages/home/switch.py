@@ -80,7 +80,7 @@ def _both_translations(trace: Trace, comparison: Comparison | None) -> None:
 def _heads(cached_trace: CachedTrace) -> None:
     view = state.view(Home)
     data = switchboard_data(
-        cached_trace.explorer_data,
+        cached_trace.packed,
         KINDS,
         view.off,
         large=view.size == "large",

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.interventions.comparison import Comparison
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.before_after import before_after_bars
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
@@ -146,9 +146,9 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
         st.caption(
             "With tokens removed, only decoder self-attention is still over the same tokens."
         )
-    explorer_state = cached_trace.explorer_data.resolved(view.explorer())
+    explorer_state = cached_trace.packed.resolved(view.explorer())
     data = switchboard_data(
-        cached_trace.explorer_data,
+        cached_trace.packed,
         KINDS,
         view.off,
         moved=shares,
@@ -197,8 +197,8 @@ def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
             "Comparison as web page (.html)",
             lambda: explorer_page(
                 [
-                    ExplorerData(comparison.original, "original"),
-                    ExplorerData(comparison.forced, "altered"),
+                    PackedTrace(comparison.original, "original"),
+                    PackedTrace(comparison.forced, "altered"),
                 ],
                 {
                     "view": "compare",

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import ExplorerData, explorer_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.inference.untrusted_trace import MAX_FILE_BYTES, open_trace
 from transformer.jobs import services
 from transformer.measures.naming import file_name
@@ -18,7 +18,6 @@ from transformer.text.visible import is_blank
 from transformer.ui.base import state, visitor
 from transformer.ui.base.registry import HOME
 from transformer.ui.pages.home import Home, explorer
-from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import frame
@@ -115,16 +114,14 @@ def _show_trace(cached_trace: CachedTrace, second_id: str) -> None:
 
 def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
-    explorer_state, notices = (
-        initial_explorer_state(cached_trace, state.view(Home).explorer()),
-        head_notices(cached_trace),
-    )
+    explorer_state = state.view(Home).explorer()
 
     def build_page() -> str:
-        sides = [ExplorerData(cached_trace.trace, "A" if second else "", cached_trace.model)]
+        sides = [PackedTrace(cached_trace.trace, "A" if second else "", cached_trace.model)]
         if second is not None:
-            sides.append(ExplorerData(second.trace, "B", second.model))
-        return explorer_page(sides, explorer_state, cached_trace.trace.source, notices)
+            sides.append(PackedTrace(second.trace, "B", second.model))
+        title = cached_trace.trace.source
+        return explorer_page(sides, explorer_state, title, has_notices=True)
 
     return build_page
 
@@ -169,7 +166,7 @@ def read_trace_file(content: bytes, upload_name: str) -> CachedTrace:
     cached_trace = CachedTrace(
         open_trace(content), "a trace" if is_blank(display_name) else display_name
     )
-    _ = cached_trace.explorer_data.doc  # raises here if the explorer cannot show it
+    _ = cached_trace.packed.description  # raises here if the explorer cannot show it
     return cached_trace
 
 

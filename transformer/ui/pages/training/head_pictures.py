@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.film import clearest_head
 from transformer.jobs.folder import JobFolder
 from transformer.measures.role_rules import Links, aligned_share
+from transformer.measures.shape import clearest_head
 from transformer.ui.pages.training.curves import probe_links
 
 MAX_LABEL = 1

@@ -6,7 +6,7 @@ import numpy as np
 
 from transformer.analysis import positions
 from transformer.analysis.inside.side_experiments import keys_by_the_query_matrix
-from transformer.figures.explorer_sides import ExplorerData
+from transformer.figures.packed_trace import PackedTrace
 from transformer.ui.widgets.lessons.lesson import LessonCase, Option, Question, percent
 
 VALUE_ROW = 2
@@ -42,7 +42,7 @@ def cosine_exponent(case: LessonCase) -> Question:
 
 def weight_called_value(case: LessonCase) -> Question:
     trace = case.trace
-    layer, head = ExplorerData(trace).clearest("cross")
+    layer, head = PackedTrace(trace).clearest("cross")
     prefix = f"decoder.layers.{layer}.cross_attn.hook_"
     row = min(VALUE_ROW, len(trace.tgt_tokens) - 1)
     weights, values = trace[f"{prefix}weights"][head, row], trace[f"{prefix}value"][head]
