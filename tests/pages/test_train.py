@@ -14,6 +14,7 @@ from tests.pages.train_visits import PAGE
 from transformer.jobs import JobError, Jobs, services
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
+from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings, make_run_config
 from transformer.ui.base.registry import PAGES
@@ -172,7 +173,9 @@ def test_a_model_of_the_browser_becomes_a_finished_run(
     save_file({name: p.detach() for name, p in model.named_parameters()}, file, metadata)
     name = jobs.add_trained(config, "visitor-1", file, [{"step": 25, "sequence_accuracy": 0.5}])
     assert jobs.run(name).status == "finished"
-    assert jobs.folder(name).readable_config().model == config.model
+    stored = jobs.folder(name).readable_config()
+    assert isinstance(stored, TaskRun)
+    assert stored.model == config.model
     app = visit(PAGE, run=name)
     assert not app.exception
     assert "This run has no film of its heads" in visible_text(app)
