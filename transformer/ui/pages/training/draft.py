@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.config import PRESETS, ModelConfig
+from transformer.config import PRESETS, ModelConfig, TrainingConfig
 from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.grammar import words
@@ -77,6 +77,7 @@ def default(draft: Draft, name: str) -> Any:
         **PRESETS[PRESET],
         "vocab_size": 1000,
         "seed": 1,
+        "precision": TrainingConfig.precision,
         "inspect": INSPECT,
         **default_settings(draft.task or None),
     }
