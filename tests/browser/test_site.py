@@ -247,7 +247,7 @@ def test_a_page_without_its_script_says_what_is_wrong(
     (broken_site / "live.js").unlink()
     with http_server(broken_site) as address:
         page = _page_with_errors(new_page, address + path)
-        expect(page.get_by_text("live.js is missing")).to_be_visible()
+        expect(page.get_by_text("a script is missing")).to_be_visible()
         page.goto((broken_site / (path or "index.html")).as_uri())
         expect(page.get_by_text("python -m http.server")).to_be_visible()
         page.context.close()
