@@ -80,6 +80,20 @@ def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page)
     expect(page.locator(".hu-glance-word").first).to_be_visible()
 
 
+@pytest.mark.parametrize("path", ["/?depth=off", "/?text=I+sleep.", "/inside"])
+def test_an_address_without_a_model_adds_no_history_entry(
+    bundled_app: str, new_page: NewPage, path: str
+) -> None:
+    """The page fills in the model, and the layer and head of a depth."""
+    page = new_page(alone=True)
+    page.goto(bundled_app + path, wait_until="commit")
+    entries = page.evaluate("history.length")
+    wait_for_script_run(page)
+    page.wait_for_timeout(500)
+    assert page.evaluate("history.length") == entries
+    assert page.url == bundled_app + path
+
+
 def test_each_page_adds_one_history_entry(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)  # the browser counts at most 50 entries of one tab
     page.goto(bundled_app)

@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address, open_depth, wait_for_address
+from tests.browser.conftest import NewPage
+from tests.browser.explorer_file import bounding_box
 from tests.browser.home_page import open_home, wait_for_all_words
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
@@ -125,3 +127,17 @@ def test_a_depth_button_keeps_the_focus(app: str, page: Page) -> None:
     page.keyboard.press("Enter")
     wait_for_depth(page, "Step by step", FIRST)
     expect(button).to_be_focused()
+
+
+def test_on_a_phone_the_pictures_of_all_heads_come_before_the_tools(
+    bundled_app: str, new_page: NewPage
+) -> None:
+    page = new_page(390)
+    page.goto(f"{bundled_app}/?depth=heads")
+    wait_for_script_run(page)
+    top = bounding_box(page.locator(".hu-mosaic [role=radio]").first)["y"]
+    assert top <= 420
+    chosen = bounding_box(page.locator(".hu-kinds [aria-pressed=true]"))  # its row scrolls
+    assert 0 <= chosen["x"] <= 390 - chosen["width"] / 2
+    tools = page.get_by_role("button", name="Decoding settings")
+    assert bounding_box(tools)["y"] > top

@@ -14,6 +14,7 @@ import torch
 from transformer.hooks import Hooks
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
+from transformer.measures.naming import BLANK
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
 from transformer.measures.words import words
 
@@ -31,7 +32,8 @@ class Alternative:
         word: index of the word that it would replace.
         step: the decoding step at which it differs from the translation.
         ids: its pieces from `step` on.
-        text: the whole word, including the pieces before `step` that both words share.
+        text: the whole word, including the pieces before `step` that both words share; "␣" for the
+            piece "▁" alone.
         probability: product of the probabilities of its pieces.
         first_piece_probability: probability of `ids[0]` at `step`, which the model compared with
             the chosen piece. Sort by this: `probability` is smaller for words of more pieces, so it
@@ -174,7 +176,7 @@ def _complete_words(
             )
         active = still_active
     return [
-        replace(alternative, text=join_bytes(alternative.text.removeprefix(BEGIN)))
+        replace(alternative, text=join_bytes(alternative.text.removeprefix(BEGIN)) or BLANK)
         for alternative in complete + active
     ]
 

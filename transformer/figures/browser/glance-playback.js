@@ -176,7 +176,7 @@ export function makePlayback({ force, undo, toggle, go }) {
     const { text, p } = data.words[describedWord];
     return [
       hint,
-      " Least confident: ",
+      " The model is least confident about ",
       el("strong", {}, el("bdi", {}, withoutPunctuation(text))),
       ` (${wholePercent(p)}).`,
     ];

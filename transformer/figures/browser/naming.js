@@ -10,7 +10,7 @@ export const setExactNames = (isExact) => {
 export const hasExactNames = () => exact;
 
 const CONTROL_NAMES = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
-const BLANK = "␣"; // a piece that begins a word and has no letters
+export const BLANK = "␣"; // a piece that begins a word and has no letters
 const CONTINUATION = "…"; // before a piece that continues a word
 
 // The hexadecimal digits of a byte piece, which is one byte of a character without a piece of its own.

@@ -56,7 +56,9 @@ export function makeControls(set) {
       }));
     }
     for (const button of kinds.children) {
-      button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
+      const isChosen = button.dataset.kind === state.kind;
+      button.setAttribute("aria-pressed", String(isChosen));
+      if (isChosen) kinds.scrollLeft = button.offsetLeft - kinds.offsetLeft; // on a phone the row scrolls
     }
     kinds.hidden = availableKinds.length < 2;
     const unusable = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };

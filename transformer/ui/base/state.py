@@ -32,6 +32,8 @@ from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 # Session keys.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
+_OPENED_ADDRESS = "opened"
+# The session's first page with its address, and the parameters of its view once it is drawn.
 _ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
 SIZE_COOKIE = "heads_up_size"
 """Cookie that keeps the larger drawing until the browser is closed, for any address."""
@@ -198,6 +200,7 @@ def open_address(page: str) -> list[str]:
     st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
     if not has_view:
+        st.session_state[_OPENED_ADDRESS] = page, url_params, None
         _restore_size(is_screen=url_params.get("screen") == "1")
     if previous_page and has_changed_page and acting_page == page:
         # The last message came from a widget of the page that the user has just left and returned
@@ -232,12 +235,23 @@ def ignore_address() -> None:
 
 
 def write_address() -> None:
-    """Write the view into the URL if it differs, after everything is drawn."""
+    """Write the view into the URL if it differs, after everything is drawn.
+
+    A written URL is a new entry of the browser's history. So the URL that the visitor has opened
+    stays as it is if the page has only filled in defaults, such as the model.
+    """
     page, view_type, url_params = st.session_state[_PAGE], _page(), dict(st.query_params.items())
     values, problems = parse_params(page, url_params)
     linked = {name for name, field in view_type.fields().items() if field.linked}
     params = view(view_type).to_params()
-    if (
+    if st.session_state.get(_OPENED_ADDRESS) == (page, url_params, None):
+        st.session_state[_OPENED_ADDRESS] = page, url_params, params
+    *opened_address, opened_params = st.session_state[_OPENED_ADDRESS]
+    with_model = {**url_params, "model": (opened_params or {}).get("model", "")}
+    is_as_opened = opened_address == [page, url_params] and params in (opened_params, with_model)
+    if is_as_opened and not problems and url_params.items() <= params.items():
+        pass
+    elif (
         problems
         or not url_params.keys() <= linked
         or make_view(view_type, values).to_params() != params

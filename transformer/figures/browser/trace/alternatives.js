@@ -1,6 +1,7 @@
 // Finds alternatives to the words of a translation: forces a probable piece that was not chosen, and completes
 // its word greedily. The same as inference/alternatives.py.
 
+import { BLANK } from "../naming.js";
 import { softmax } from "../model/tensor.js";
 import { beginsWord, isControl, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
 
@@ -96,5 +97,5 @@ function* completeWord({ model, vocabulary }, trace, alternative, hooks) {
     text += token;
     probability *= probabilities[bestId];
   }
-  return { ...alternative, ids, text: joinBytes(withoutWordMark(text)), probability };
+  return { ...alternative, ids, text: joinBytes(withoutWordMark(text)) || BLANK, probability };
 }

@@ -1,0 +1,93 @@
+"""The keyboard's focus is visible on every tab stop of every place, in both themes."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+from playwright.sync_api import Page
+
+from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PLACES = (
+    "/", "/?depth=heads", "/?depth=steps", "/?depth=off", "/learn", "/learn?lesson=umbrella",
+    "/inside", "/inside?tab=positions", "/train", "/train?run=toy-french", "/class", "/research",
+    "/research?experiment=attribution", "/glossary",
+)  # fmt: skip
+MAX_STOPS = 60
+MARGIN = 10
+"""Pixels around an element in which its focus may be visible."""
+MIN_CHANGE, MIN_CONTRAST = 60, 3
+FOCUSED = """() => {
+    let element = document.activeElement;
+    while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+    if (!element || element === document.body) return null;
+    window.focused = element;
+    const card = element.closest("[class*=st-key-page-card-]");
+    const { x, y, width, height } = (card || element).getBoundingClientRect();
+    return { x, y, width, height, name: element.outerHTML.slice(0, 200) };
+}"""
+
+
+def pixels(page: Page, clip: Any) -> npt.NDArray[np.float64]:
+    image = Image.open(io.BytesIO(page.screenshot(clip=clip, animations="disabled", caret="hide")))
+    return np.asarray(image.convert("RGB")).astype(float)
+
+
+def luminance(colours: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the relative luminance of colours (WCAG 2.2)."""
+    shares = colours / 255
+    linear = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+    return np.asarray(linear @ np.array([0.2126, 0.7152, 0.0722]))
+
+
+def visible_pixels(page: Page, box: dict[str, Any]) -> int:
+    """Return the number of pixels that the focus changes by at least `MIN_CHANGE` of 255, with a
+    contrast of at least `MIN_CONTRAST` to what is there without it."""
+    size = page.viewport_size
+    assert size is not None
+    left, top = max(0, box["x"] - MARGIN), max(0, box["y"] - MARGIN)
+    right = min(size["width"], box["x"] + box["width"] + MARGIN)
+    bottom = min(size["height"], box["y"] + box["height"] + MARGIN)
+    clip = {"x": left, "y": top, "width": right - left, "height": bottom - top}
+    with_focus = pixels(page, clip)
+    page.evaluate("() => window.focused.blur()")
+    without = pixels(page, clip)
+    page.evaluate("() => window.focused.focus({ preventScroll: true })")
+    light, dark = (
+        np.maximum(luminance(with_focus), luminance(without)),
+        np.minimum(luminance(with_focus), luminance(without)),
+    )
+    changed = np.abs(with_focus - without).max(axis=-1) >= MIN_CHANGE
+    return int((changed & ((light + 0.05) / (dark + 0.05) >= MIN_CONTRAST)).sum())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("place", PLACES)
+def test_the_focus_is_visible_on_every_tab_stop(
+    bundled_app: str, new_page: NewPage, place: str, scheme: str
+) -> None:
+    page = new_page(1366, scheme, alone=True, reduced_motion="reduce")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    page.goto(bundled_app + place)
+    wait_for_script_run(page)
+    page.wait_for_timeout(1500)  # what follows the first picture, such as alternatives
+    invisible, n_stops = [], 0
+    for _ in range(MAX_STOPS):
+        page.keyboard.press("Tab")
+        box = page.evaluate(FOCUSED)
+        if box is None:
+            break
+        n_stops += 1
+        perimeter = 2 * (box["width"] + box["height"])
+        if visible_pixels(page, box) < min(60, 0.3 * perimeter):
+            invisible.append(box["name"])
+    assert n_stops > 10
+    assert invisible == []
