@@ -80,7 +80,7 @@ def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page)
     expect(page.locator(".hu-glance-word").first).to_be_visible()
 
 
-@pytest.mark.parametrize("path", ["/?depth=off", "/?text=I+sleep.", "/inside"])
+@pytest.mark.parametrize("path", ["/?depth=off", "/?depth=heads", "/?text=I+sleep.", "/inside"])
 def test_an_address_without_a_model_adds_no_history_entry(
     bundled_app: str, new_page: NewPage, path: str
 ) -> None:

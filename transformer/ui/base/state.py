@@ -32,7 +32,7 @@ from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 # Session keys.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
-_OPENED_ADDRESS = "opened"
+_OPENED_ADDRESS = "opened address"
 # The session's first page with its address, and the parameters of its view once it is drawn.
 _ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
 SIZE_COOKIE = "heads_up_size"
