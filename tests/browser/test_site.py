@@ -504,7 +504,7 @@ def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> No
 
 def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
-    assert size <= 60_000_000
+    assert size <= 62_000_000  # 53 MB are the two models, 1 MB the French pairs to train on
     page = (site / "index.html").read_text(encoding="utf-8")
     assert "connect-src 'self'" in page
     for path in (*site.rglob("*.js"), site / "index.html", site / "live.css"):
