@@ -34,7 +34,10 @@ with page.page_without_model("pages/train.py"):
     elif current_draft:
         setup.form(current_draft)
     else:
-        frame.lead_text("Click **Train** and watch attention form.")
+        frame.lead_text(
+            "Click **Train** and watch attention form: on the server, where the run goes on when "
+            "you leave, or in this tab, where you can switch heads off while it learns."
+        )
         cost_slots = example_runs.cards()
         example_runs.own_runs(owner)
         with st.expander("More tasks and races"):

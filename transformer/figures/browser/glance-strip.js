@@ -174,7 +174,7 @@ export function makeStrip({ point, toggle }) {
 export function effectNodes({ original_words: originalWords, words }, headsOff) {
   if (!headsOff.size) {
     return [
-      "Point at a head to see its bands. Click a head, or the number of a layer, to switch it off: the model translates without it.",
+      "A head is a part of the model that looks at some of the words. Point at one to see its bands. Click a head, or the number of a layer, to switch it off: the model translates without it.",
     ];
   }
   const shownNames = namesOf(headsOff);

@@ -57,7 +57,7 @@ export function switchboardView(container, report) {
     const total = header.kinds.length * header.n_layers * header.n_heads;
     status.textContent = headsOff.size
       ? `${headsOff.size} of ${total} heads off: ${namesOff(headsOff)}`
-      : "All heads are on. Click one to switch it off, a number to the left or above for a whole layer or column, or “all” for the kind.";
+      : "Each square is a head: a part of the model that looks at some of the words. Click one to switch it off, a number for a whole layer or column, or “all” for the kind.";
     allOn.disabled = !headsOff.size;
   }
 

@@ -66,7 +66,9 @@ function stepTable(steps, report) {
     () => fill(toggle.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates),
   );
   fill(FIRST_CANDIDATES);
-  const next = hasExactNames() ? "Most probable next tokens" : "Alternatives";
+  const names = hasExactNames() ? "Most probable next tokens" : "Alternatives";
+  const canForce = report && steps.some((step) => step.canForce);
+  const next = canForce ? `${names}: click one to continue from it` : names;
   const headings = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...headings.map((text) => el("th", { scope: "col" }, text)));
   if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", toggle);

@@ -21,9 +21,9 @@ def show(current: str) -> None:
         end()
     elif not current:
         frame.lead_text(
-            "Guess first, then look: each lesson asks a question and then shows the answer in the "
-            f"model's own numbers. {len(course.CORE)} lessons, about "
-            f"{round(course.minutes(course.CORE))} minutes. You can share the link of each lesson."
+            "How a Transformer uses attention. Guess first, then look: each lesson asks a question "
+            f"and then shows the answer in the model's own numbers. {len(course.CORE)} lessons, "
+            f"about {round(course.minutes(course.CORE))} minutes."
         )
         remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
         if remaining and n_done:

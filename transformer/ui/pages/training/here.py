@@ -47,6 +47,10 @@ def show() -> None:
     """Draw the page. The browser trains; the server keeps only the link of the run, and for a class
     its curve. Students of a class train with different seeds, so that the class sees the spread."""
     frame.page_link("pages/train.py", "← All ways to train", here="", run="", race="")
+    frame.lead_text(
+        "A model learns in this tab. Watch its heads find where to look; a click on a head "
+        "switches it off."
+    )
     classroom = live_classes.current_class()
     member = classroom.member(visitor.current_id()) if classroom else None
     data = {"link": state.view(Train).here, "seed": member.number if member else 0}

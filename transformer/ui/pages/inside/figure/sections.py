@@ -14,7 +14,10 @@ SECTIONS = {
     "lens": lens.show,
     "bleu": own_pair.bleu_by_hand,
 }
-LEAD = "Your sentence on its way through the model. Click a box to see its numbers."
+LEAD = (
+    "Your sentence on its way through Figure 1 of the paper *Attention Is All You Need*. Click a "
+    "box to see its numbers."
+)
 
 
 def show(model: Model) -> None:
