@@ -50,7 +50,7 @@ def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Pat
     selected = (current.kind, current.score_kind, current.target_row, current.layer, current.head)
     assert selected == ("cross", "weights", "input", 1, 2)
     (table,) = [box.proto.body for box in app.get("html") if "IBM model 1" in box.proto.body]
-    assert "Best head: Layer 1, head 2" in table
+    assert "Best head: Layer 2, head 3" in table
     for cell in ("75.0% (95%: 70.0% to 80.0%)", "30.0%", "55.0%", "60.0%", "89.5%", "95.9%"):
         assert f"<td>{cell}</td>" in table
     assert "its &lt;b&gt; annotators; 1,234 pairs" in table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import time
 from pathlib import Path
@@ -9,9 +10,9 @@ from pathlib import Path
 import pytest
 from safetensors.torch import save_file
 
-from tests.pages.conftest import Visit, messages, view, visible_text
+from tests.pages.conftest import Visit, messages, send_choice, view, visible_text
 from tests.pages.train_visits import PAGE
-from transformer.jobs import JobError, Jobs, services
+from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.run_config import TaskRun
@@ -165,20 +166,27 @@ def test_a_model_of_the_browser_becomes_a_finished_run(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
     """The component's message: the model as one file in base64, its settings and its curve."""
-    config = make_run_config("reverse", settings={"n_layers": 1, "n_heads": 2, "d_model": 16})
-    model = Transformer(config.model)
+    settings = {"n_layers": 1, "n_heads": 2, "d_model": 16, "d_ff": 16}
+    model = Transformer(make_run_config("reverse", settings=settings).model)
     file = tmp_path / "model.safetensors"
     symbols = [*TASKS["reverse"].symbols]
-    metadata = {"config": json.dumps(config.model.to_dict()), "symbols": json.dumps(symbols)}
+    metadata = {"config": json.dumps(model.config.to_dict()), "symbols": json.dumps(symbols)}
     save_file({name: p.detach() for name, p in model.named_parameters()}, file, metadata)
-    name = jobs.add_trained(config, "visitor-1", file, [{"step": 25, "sequence_accuracy": 0.5}])
+    message = {
+        "model": base64.b64encode(file.read_bytes()).decode(),
+        "settings": {"task": "reverse", "batch": 16, "off": "", **settings},
+        "title": "Reverse a sequence",
+        "points": [[25, 0.5]],
+    }
+    app = send_choice(visit(PAGE, here="task=reverse"), "trainer", **message)
+    name = view(app).run
     assert jobs.run(name).status == "finished"
     stored = jobs.folder(name).readable_config()
     assert isinstance(stored, TaskRun)
-    assert stored.model == config.model
-    app = visit(PAGE, run=name)
-    assert not app.exception
+    assert stored.model == model.config
     assert "This run has no film of its heads" in visible_text(app)
-    file.write_bytes(file.read_bytes()[:-8])
-    with pytest.raises(JobError, match="cannot be read"):
-        jobs.add_trained(config, "visitor-1", file, [])
+
+    for wrong in ({"model": "AAAA"}, {"points": []}, {"settings": {"task": "no such task"}}):
+        app = send_choice(visit(PAGE, here="task=reverse"), "trainer", **{**message, **wrong})
+        assert len(app.warning) == 1
+        assert view(app).run == ""

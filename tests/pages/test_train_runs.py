@@ -189,7 +189,7 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
     assert view(app).model == name
     assert text_field(app)["reads"] == "Source"
     assert text_field(app)["typed"] == "a b c"
-    assert component_data(app)[0]["source"] == ["a", "b", "c"]
+    assert component_data(app)[0]["trace"]["source"] == "a b c"
     app.switch_page("app.py").run()  # AppTest stays on the previous page
     type_text(app, "a cat <b>")
     assert text_field(app)["unknown"] == ["cat", "<b>"]

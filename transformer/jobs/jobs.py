@@ -12,12 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, get_args
 
 from transformer.app_folders import data_path
-from transformer.checkpoint import CheckpointError, load_checkpoint
-from transformer.exchange.model_file import unpack_model_file
 from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import JobFolder, archive, check_files, check_owner
 from transformer.jobs.info import (
@@ -162,7 +159,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         self,
         config: TrainingRun,
         owner: str,
-        model_file: str | os.PathLike[str],
+        checkpoint: str | os.PathLike[str],
         lines: Sequence[Mapping[str, Any]],
         *,
         address: str = "",
@@ -170,31 +167,23 @@ class Jobs(AbstractContextManager["Jobs"]):
         """Add a run that a browser has trained, as a finished one, and return its name.
 
         Args:
-            config: the run's, whose model is replaced by that of the file.
-            model_file: the model as one file (`exchange.model_file`).
+            checkpoint: a folder with a model of this config, which is copied.
             lines: of metrics.jsonl.
 
-        Raises JobError as `submit`, or if the file is not a model.
+        Raises JobError as `submit`.
         """
         check_owner(owner)
-        with TemporaryDirectory() as temporary:
-            checkpoint = Path(temporary) / "checkpoint"
-            try:
-                unpack_model_file(Path(model_file), checkpoint)
-                model, _ = load_checkpoint(checkpoint)
-            except CheckpointError as error:
-                raise JobError("The model of this run cannot be read; train it again.") from error
-            config = self.limits.check_run(replace(config, model=model.config), {})
+        config = self.limits.check_run(config, {})
 
-            def finish(folder: JobFolder) -> None:
-                shutil.copytree(checkpoint, folder.checkpoint_path)
-                for line in lines:
-                    folder.append_metrics(line)
-                folder.write_state("finished", "trained in a browser", step=config.training.steps)
+        def finish(folder: JobFolder) -> None:
+            shutil.copytree(checkpoint, folder.checkpoint_path)
+            for line in lines:
+                folder.append_metrics(line)
+            folder.write_state("finished", "trained in a browser", step=config.training.steps)
 
-            with as_job_error("the run could not be written"), self._queue.locked():
-                infos = self._infos()
-                [name] = self._add([config], [owner], owner, address, infos, {}, False, finish)
+        with as_job_error("the run could not be written"), self._queue.locked():
+            infos = self._infos()
+            [name] = self._add([config], [owner], owner, address, infos, {}, False, finish)
         return name
 
     def _add(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,8 +13,10 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.checkpoint import load_checkpoint
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.tab_runs import TabRun
+from transformer.exchange.model_file import unpack_model_file
 from transformer.figures.views import loader
 from transformer.jobs import JobError
 from transformer.run_config import TaskRun
@@ -76,10 +79,12 @@ def _open_model(choice: Mapping[str, Any]) -> None:
     try:
         config, lines = _run_of(choice)
         with TemporaryDirectory() as folder:
-            file = Path(folder) / "model.safetensors"
+            file, checkpoint = Path(folder) / "model.safetensors", Path(folder) / "checkpoint"
             file.write_bytes(base64.b64decode(str(choice["model"]), validate=True))
+            unpack_model_file(file, checkpoint)
+            config = replace(config, model=load_checkpoint(checkpoint)[0].config)
             name = live_jobs.jobs().add_trained(
-                config, visitor.ensure_id(), file, lines, address=visitor.address_hash()
+                config, visitor.ensure_id(), checkpoint, lines, address=visitor.address_hash()
             )
     except (JobError, ClassroomError, ValueError, KeyError, TypeError) as error:
         draft.set_error(error if isinstance(error, JobError) else JobError(str(error)))
