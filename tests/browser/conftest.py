@@ -23,6 +23,8 @@ FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
 )
+UNFETCHED_SCRIPT = "An unknown error occurred when fetching the script."
+"""Chromium's message if the server of a page ends while it registers its service worker."""
 ELEMENT_TIMEOUT_MS = int(os.environ.get("BROWSER_TIMEOUT_MS", "180000"))
 """How long to wait for an element, in ms; long enough for a machine under heavy load."""
 expect.set_options(timeout=ELEMENT_TIMEOUT_MS)
@@ -57,7 +59,9 @@ class PagePool:
         page.set_default_timeout(ELEMENT_TIMEOUT_MS)
 
         def record(message: ConsoleMessage) -> None:
-            if message.type in ("error", "warning") and TWO_FRAGMENTS not in message.text:
+            if message.type in ("error", "warning") and not any(
+                expected in message.text for expected in (TWO_FRAGMENTS, UNFETCHED_SCRIPT)
+            ):
                 errors.append(f"console: {message.text}")
 
         def dismiss(dialog: Dialog) -> None:

@@ -70,7 +70,6 @@ def test_an_invalid_text_is_reported_and_the_translation_stays(
     field, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
     for text, problem in (
         ("", "Type a few words"),
-        ("?! …", "symbols"),
         ("the lamp " * 300, "at most 512"),
     ):
         field.fill(text)
@@ -162,7 +161,7 @@ def test_a_pointed_head_shows_its_bands_and_a_click_switches_it_off(
     whole = expected_words(en_fr, text)
     assert expected != whole
     expect(page.locator(".hu-glance-row").last.locator("button")).to_have_text(expected)
-    expect(page.locator(".hu-strip-effect q")).to_have_text(" ".join(whole))
+    expect(page.locator(".hu-strip-effect q").last).to_have_text(" ".join(whole))
     wait_for_address(page, "/", model="en-fr", text=text, off="c4.3")
     page.reload()
     expect(page.locator(".hu-glance-row").last.locator("button")).to_have_text(expected)

@@ -26,7 +26,7 @@ def test_a_card_opens_its_experiment_and_the_breadcrumb_leads_back(app: str, pag
     page.locator(".st-key-breadcrumb").get_by_role("link", name="Research").click()
     expect(page.get_by_text(QUESTIONS["findings"])).to_be_visible()
     wait_for_script_run(page)
-    assert "experiment" not in page.url
+    expect(page).not_to_have_url(re.compile("experiment"))
     assert "text=She+paints" in page.url.replace("%20", "+")
 
 

@@ -70,14 +70,14 @@ def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     wait_for_script_run(page)
     page.locator('[data-cell="encoder 1 2"]').click()
     expect(
-        page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
+        page.get_by_role("heading", name="Encoder self-attention, layer 2, head 3")
     ).to_be_visible()
     wait_for_address(page, "/research", **FIELDS, kind="encoder", layer="1", head="2")
     expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
     wait_for_script_run(page)
     page.reload()
     expect(
-        page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
+        page.get_by_role("heading", name="Encoder self-attention, layer 2, head 3")
     ).to_be_visible()
     page.get_by_role("button", name="· ").first.click()
     expect(page.locator(".hu-view .hu-canvas").first).to_be_visible()

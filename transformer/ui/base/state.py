@@ -238,15 +238,19 @@ def write_address() -> None:
     """Write the view into the URL if it differs, after everything is drawn.
 
     A written URL is a new entry of the browser's history. So the URL that the visitor has opened
-    stays as it is if the page has only filled in defaults, such as the model.
+    stays as it is if the page has only filled in defaults, such as the model, until the visitor
+    goes elsewhere.
     """
     page, view_type, url_params = st.session_state[_PAGE], _page(), dict(st.query_params.items())
     values, problems = parse_params(page, url_params)
     linked = {name for name, field in view_type.fields().items() if field.linked}
     params = view(view_type).to_params()
-    if st.session_state.get(_OPENED_ADDRESS) == (page, url_params, None):
+    *opened_address, opened_params = st.session_state.get(_OPENED_ADDRESS) or (None, None, None)
+    if opened_address != [page, url_params]:
+        st.session_state[_OPENED_ADDRESS] = None
+    elif opened_params is None:
+        opened_params = params
         st.session_state[_OPENED_ADDRESS] = page, url_params, params
-    *opened_address, opened_params = st.session_state[_OPENED_ADDRESS]
     with_model = {**url_params, "model": (opened_params or {}).get("model", "")}
     is_as_opened = opened_address == [page, url_params] and params in (opened_params, with_model)
     if is_as_opened and not problems and url_params.items() <= params.items():
