@@ -59,7 +59,6 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=False, reason="not finished within 100 s; cause not found yet")
 def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     app: str, page: Page
 ) -> None:
