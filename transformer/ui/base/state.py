@@ -75,6 +75,7 @@ def change(page: str = "", /, **values: Any) -> None:
             default, the page of the widget.
     """
     st.session_state[_ACTING_PAGE] = ""
+    st.session_state[_OPENED_ADDRESS] = None  # this may come before the first run has ended
     if not page:
         page = _page_of_widget(values)
         st.session_state[_ACTING_PAGE] = page
