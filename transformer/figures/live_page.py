@@ -11,6 +11,7 @@ from typing import Any
 
 from transformer.figures.inline_markdown import html_of
 from transformer.figures.modules import JoinedModules, join_modules
+from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import TABS, json_script
 
 BROWSER = Path(__file__).parent / "browser"
@@ -27,49 +28,12 @@ LIVE_POLICY = (
     "connect-src 'self'; style-src 'self' 'unsafe-inline' file:; img-src 'self' data: blob:; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'"
 )
-PLACES = (("index.html", "Try"), ("learn.html", "Learn"), ("train.html", "Train"))
-"""Pages of the site that its navigation lists, with their titles in the app."""
-NOT_STARTED = """<p class="not-started">If this text stays, the script of this
-page has not started. A page opened from a disk (file:) runs no module scripts: serve the folder,
-for example with <code>python -m http.server</code> in it, and open the address that it prints. On a
-web server, a script is missing, or is sent as another type than text/javascript, or
-this browser is too old for it.</p>"""
-"""What a page shows before its script, which replaces it; a style sheet delays it."""
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="site.css"><link rel="stylesheet" href="live.css">
-</head><body>
-{header}
-<main class="live">
+_MAIN = """<main class="live">
 <div class="live-heading"><h1>{title}</h1>
 {lead}</div>
 <div id="hu-live">{not_started}</div>
 <noscript><p>The model runs in this page and needs JavaScript, which is off here.</p></noscript>
-</main>
-<footer>{footer}</footer>
-{data}
-<script type="module" src="live.js"></script>
-</body></html>
-"""
-
-
-def header_html(up: str = "", current: str = "") -> str:
-    """Return the name of the site and its navigation.
-
-    Args:
-        up: path from the page to the site's folder.
-        current: file of the page in `PLACES` that is open.
-    """
-    mark = ' aria-current="page"'
-    links = "".join(
-        f'<a href="{up}{file}"{mark if file == current else ""}>{title}</a>'
-        for file, title in PLACES
-    )
-    return f'<header><b>Heads Up</b><nav aria-label="Pages">{links}</nav></header>'
+</main>"""
 
 
 @cache
@@ -116,12 +80,17 @@ def service_worker(version: str, files: Sequence[str]) -> str:
 
 def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
     """Return the first page. `browser/live.js` reads `site`; `lead` and `footer` are Markdown."""
-    return _PAGE.format(
-        policy=LIVE_POLICY,
-        header=header_html(current=PLACES[0][0]),
-        not_started=NOT_STARTED,
+    main = _MAIN.format(
         title=escape(title),
         lead="".join(f"<p>{html_of(text)}</p>" for text in lead),
-        footer=html_of(footer),
-        data=json_script("hu-site", site),
+        not_started=NOT_STARTED,
+    )
+    return page_html(
+        title,
+        main,
+        footer,
+        policy=LIVE_POLICY,
+        current=PLACES[0][0],
+        styles=("live.css",),
+        scripts=f'{json_script("hu-site", site)}\n<script type="module" src="live.js"></script>',
     )

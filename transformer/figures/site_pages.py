@@ -14,7 +14,8 @@ from typing import Any
 
 from transformer.figures.inline_markdown import html_of
 from transformer.figures.lesson_sheet import Picture, weights_drawing
-from transformer.figures.live_page import LIVE_POLICY, NOT_STARTED, PLACES, header_html
+from transformer.figures.live_page import LIVE_POLICY
+from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import json_script
 
 LEARN = PLACES[1][0]
@@ -60,21 +61,6 @@ _POLICY = (
     "default-src 'none'; img-src data:; style-src 'self' file:; frame-src 'self' file:; "
     "base-uri 'none'"
 )
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title><link rel="icon" href="data:,">
-<link rel="stylesheet" href="{up}site.css">{style}</head><body>
-{header}
-<main>
-{body}
-</main>
-<footer>{footer}</footer>{scripts}
-</body></html>
-"""
-_LIVE_STYLE = '<link rel="stylesheet" href="../live.css">'
-_LIVE_SCRIPT = '\n<script type="module" src="../live.js"></script>'
 
 
 @dataclass(frozen=True)
@@ -148,9 +134,8 @@ def step_page(
     scripts = ""
     if step.live is not None and step.site is not None:
         data = json_script("hu-site", step.site) + json_script("hu-lesson", step.live)
-        scripts = f"\n{data}{_LIVE_SCRIPT}"
-    header = header_html("../", LEARN)
-    return _page(step.title, "../", header, "\n".join(parts), footer, scripts)
+        scripts = f'{data}\n<script type="module" src="../live.js"></script>'
+    return _page(step.title, parts, footer, "../", scripts)
 
 
 def index_page(
@@ -178,15 +163,20 @@ def index_page(
         listed = "".join(f"<li>{_link(link.file, escape(link.title))}</li>" for link in links)
         parts.append(f"<section><h2>{escape(name)}</h2><ul>{listed}</ul></section>")
     parts.append("</div>")
-    return _page(title, "", header_html(current=LEARN), "\n".join(parts), footer)
+    return _page(title, parts, footer)
 
 
-def _page(title: str, up: str, header: str, body: str, footer: str, scripts: str = "") -> str:
-    return _PAGE.format(
+def _page(title: str, parts: Sequence[str], footer: str, up: str = "", scripts: str = "") -> str:
+    return page_html(
+        title,
+        "\n".join(["<main>", *parts, "</main>"]),
+        footer,
         policy=LIVE_POLICY if scripts else _POLICY,
-        title=escape(title), up=up, style=_LIVE_STYLE if scripts else "", header=header, body=body,
-        footer=html_of(footer), scripts=scripts,
-    )  # fmt: skip
+        current=LEARN,
+        up=up,
+        styles=("live.css",) if scripts else (),
+        scripts=scripts,
+    )
 
 
 def _choice_details(choice: AnswerChoice) -> str:

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from transformer.figures.inline_markdown import html_of
-from transformer.figures.live_page import NOT_STARTED, header_html
+from transformer.figures.site_frame import NOT_STARTED, page_html
 
 BROWSER = Path(__file__).parent / "browser"
 FOLDERS = ("model", "training", "trainer")
@@ -21,25 +20,11 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
     "style-src 'self' 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="site.css"><link rel="stylesheet" href="scripts/base.css">
-<link rel="stylesheet" href="scripts/trainer/trainer.css">
-</head><body>
-{header}
-<main class="live">
-<h1 class="hu-trainer-title">{title}</h1>
-<div id="hu-trainer">{not_started}</div>
+_MAIN = f"""<main class="live">
+<h1 class="hu-trainer-title">{TITLE}</h1>
+<div id="hu-trainer">{NOT_STARTED}</div>
 <noscript><p>The model trains in this page and needs JavaScript, which is off here.</p></noscript>
-</main>
-<footer>{footer}</footer>
-<script type="module" src="scripts/trainer/page.js"></script>
-</body></html>
-"""
+</main>"""
 
 
 @cache
@@ -54,10 +39,12 @@ def trainer_files() -> Mapping[str, bytes]:
 
 def trainer_page(footer: str) -> str:
     """Return the page of the static site; `footer` is Markdown."""
-    return _PAGE.format(
+    return page_html(
+        TITLE,
+        _MAIN,
+        footer,
         policy=POLICY,
-        title=TITLE,
-        header=header_html(current="train.html"),
-        not_started=NOT_STARTED,
-        footer=html_of(footer),
+        current="train.html",
+        styles=("scripts/base.css", "scripts/trainer/trainer.css"),
+        scripts='<script type="module" src="scripts/trainer/page.js"></script>',
     )

@@ -32,8 +32,9 @@ from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 # Session keys.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
+# The session's first page with its address and the parameters of its view once it is drawn; None
+# after a user action.
 _OPENED_ADDRESS = "opened address"
-# The session's first page with its address, and the parameters of its view once it is drawn.
 _ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
 SIZE_COOKIE = "heads_up_size"
 """Cookie that keeps the larger drawing until the browser is closed, for any address."""
@@ -246,17 +247,10 @@ def write_address() -> None:
     values, problems = parse_params(page, url_params)
     linked = {name for name, field in view_type.fields().items() if field.linked}
     params = view(view_type).to_params()
-    *opened_address, opened_params = st.session_state.get(_OPENED_ADDRESS) or (None, None, None)
-    if opened_address != [page, url_params]:
-        st.session_state[_OPENED_ADDRESS] = None
-    elif opened_params is None:
-        opened_params = params
-        st.session_state[_OPENED_ADDRESS] = page, url_params, params
-    with_model = {**url_params, "model": (opened_params or {}).get("model", "")}
-    is_as_opened = opened_address == [page, url_params] and params in (opened_params, with_model)
-    if is_as_opened and not problems and url_params.items() <= params.items():
-        pass
-    elif (
+    if not problems and _stays_as_opened(page, url_params, params):
+        st.session_state[_WRITTEN_ADDRESS] = page, url_params
+        return
+    if (
         problems
         or not url_params.keys() <= linked
         or make_view(view_type, values).to_params() != params
@@ -271,6 +265,20 @@ def write_address() -> None:
         # has changed pages would be added to the history of the old page.
         st.query_params.from_dict(url_params)
     st.session_state[_WRITTEN_ADDRESS] = page, dict(st.query_params.items())
+
+
+def _stays_as_opened(page: str, url_params: dict[str, str], params: dict[str, str]) -> bool:
+    """Return whether the URL is the one that the visitor has opened, and the view differs from it
+    only by what the page has filled in since it opened."""
+    opened_page, opened_url, opened_params = st.session_state.get(_OPENED_ADDRESS) or (None,) * 3
+    if (opened_page, opened_url) != (page, url_params):
+        st.session_state[_OPENED_ADDRESS] = None
+        return False
+    if opened_params is None:
+        opened_params = params
+        st.session_state[_OPENED_ADDRESS] = page, url_params, params
+    with_model = {**url_params, "model": opened_params.get("model", "")}
+    return params in (opened_params, with_model) and url_params.items() <= params.items()
 
 
 def rerun_page() -> NoReturn:
