@@ -12,10 +12,12 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, ex
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.browser import decoding_page, heads_page
-from tests.live_app import ROOT, app_server, chromium
+from tests.live_app import ROOT, app_server, chromium, http_server
 from transformer import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.ui.services import models
+from transformer.ui.site.static_site import write_site
 
 # Optimising scripts costs more than it saves, as a page is open for seconds only. Requests to any
 # host but this machine fail at once and are logged in the console.
@@ -107,6 +109,23 @@ def bundled_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     the same translation."""
     runs = tmp_path_factory.mktemp("bundled-app") / "runs"
     with app_server(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the static site with the bundled checkpoints; do not write into it."""
+    folder = tmp_path_factory.mktemp("site") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(models.FOLDER_VARIABLE, str(ROOT / "checkpoints"))
+        patch.setenv("HEADS_UP_RUNS", str(folder.parent / "runs"))
+        write_site(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site_address(site: Path) -> Iterator[str]:
+    with http_server(site) as address:
         yield address
 
 

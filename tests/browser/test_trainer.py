@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.live_app import http_server
 from transformer import Translator
-from transformer.figures.site_pages import STYLE
-from transformer.figures.trainer_page import trainer_files, trainer_page
 
 TRAINING_TIMEOUT_MS = 120_000
 PAIRS = "\n".join(f"I see {word} .\tich sehe {word} ." for word in "abcdefghijklmnopqrstuv")
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    folder = tmp_path_factory.mktemp("site")
-    for path, content in trainer_files().items():
-        (folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "scripts" / path).write_bytes(content)
-    (folder / "site.css").write_text(STYLE, encoding="utf-8")
-    (folder / "train.html").write_text(trainer_page(""), encoding="utf-8")
-    with http_server(folder) as site_address:
-        yield f"{site_address}train.html"
+@pytest.fixture
+def address(site_address: str) -> str:
+    return f"{site_address}train.html"
 
 
 def runs(page: Page) -> list[str]:
@@ -140,3 +129,51 @@ def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> 
     page.get_by_role("button", name="Train on these pairs").click()
     wait_until_finished(page)
     assert not [url for url in requests if "scripts/" not in url]
+
+
+def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
+    wait_until_finished(page)
+    field = page.get_by_label("Your own input")
+    for text, problem in (
+        ("", "Type an input first"),
+        ("a" * 5000, "it can have at most"),
+        ("<script>alert(1)</script>", "The model has no symbol"),
+    ):
+        field.fill(text)
+        page.get_by_role("button", name="Try it").click()
+        expect(page.get_by_role("alert")).to_contain_text(problem)
+    page.get_by_role("button", name="cross-attention layer 1, head 1", exact=True).dblclick()
+    wait_until_finished(page, 2)
+    assert len(runs(page)) == 2
+
+
+def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D3000")
+    expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
+        timeout=TRAINING_TIMEOUT_MS
+    )
+    page.wait_for_timeout(6000)  # the run is kept every five seconds
+    page.reload()
+    go_on = page.get_by_role("button", name=re.compile("Go on from step"))
+    match = re.search(r"step (\d+)", go_on.inner_text())
+    assert match
+    go_on.click()
+    status = page.get_by_text(re.compile(r"step \d+ · loss"))
+    expect(status).to_be_visible()
+    shown = re.search(r"step (\d+)", status.inner_text())
+    assert shown
+    assert int(shown[1]) >= int(match[1])
+
+
+def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")
+    wait_until_finished(page)
+    page.get_by_label("Task").select_option("reverse")
+    expect(page).to_have_url(re.compile("here=task%3Dreverse"))
+    page.get_by_role("button", name="Start again").click()
+    expect(page.get_by_role("link", name="All ways to train")).to_be_visible()
+    assert "here=task%3Dreverse" in page.url

@@ -137,11 +137,13 @@ Deno.test("captions say what the numbers show", () => {
 });
 
 Deno.test("a change is named in words", () => {
-  const nameOf = (code) => `head ${code}`;
-  assert.equal(changeText({ off: "c0.1,e1.0" }, nameOf), "without head c0.1 and head e1.0");
-  assert.equal(changeText({ off: "" }, nameOf), "with all heads");
-  assert.equal(changeText({ learning_rate: 0.001 }, nameOf), "with learning rate 0.001");
-  assert.equal(changeText({ causal: false }, nameOf), "with no decoder mask");
+  const cases = [
+    [{ off: "c0.1,e1" }, "without cross-attention layer 1, head 2 and encoder self-attention layer 2"],
+    [{ off: "" }, "with all heads"],
+    [{ learning_rate: 0.001 }, "with learning rate 0.001"],
+    [{ causal: false }, "with no decoder mask"],
+  ];
+  for (const [settings, text] of cases) assert.equal(changeText(settings), text);
 });
 
 Deno.test("pasted pairs are words, or refused in one sentence", () => {
@@ -223,4 +225,13 @@ Deno.test("a fork begins with the state of its origin, and at most as many runs 
   assert.deepEqual(workers[1].sent[0].description.changes, [{ step: 40, settings: { off: "c0.0" } }]);
   assert.equal(workers[1].sent[0].state.step, 40);
   assert.equal(writeLink(runs.planned()), "seed=2~0@40;off=c0.0");
+
+  // The seeds of a verdict are not part of the link, and do not change the numbers in it.
+  runs.compareSeeds(runs.all[1], 1);
+  const fork = await runs.fork(runs.all[1], { learning_rate: 0.001 });
+  assert.equal(fork.id, 4);
+  const link = "seed=2~0@40;off=c0.0~1@40;learning_rate=0.001";
+  assert.equal(writeLink(runs.planned()), link);
+  assert.equal(writeLink(runs.planned({ parent: 4, step: 0, settings: { seed: 3 } })), `${link}~2@0;seed=3`);
+  runs.close();
 });

@@ -1,10 +1,10 @@
 // What a run shows, in sentences made from the numbers that are drawn.
 
-import { headName } from "../naming.js";
-import { percent } from "./verdict.js";
+import { headName, layerName } from "../naming.js";
+import { HEAD_KINDS } from "./heads.js";
+import { percent, reachedStep } from "./verdict.js";
 
 const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
-const LEARNED = 0.99;
 const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
 
 /** @typedef {import("./runs.js").Run} Run */
@@ -48,7 +48,8 @@ export function caption(run) {
     } of its weight on the right source ` +
       `tokens for the first time (step ${last.step}: ${percent(now)}).`
     : "";
-  if (last.reached) return `${followed} 99 % of the outputs were right at step ${last.reached.step}.`.trim();
+  const reached = reachedStep(run);
+  if (reached !== null) return `${followed} 99 % of the outputs were right at step ${reached}.`.trim();
   if (ends && share < FAILED && settings.positions === "none") {
     return `After ${last.step} steps ${
       percent(share)
@@ -65,25 +66,48 @@ export function caption(run) {
 
 // When the runs first wrote 99 % of the outputs without an error.
 /** @param {Run} run */
-export const reachedText = (run) => {
-  const step = run.evaluations.find(({ correct, count }) => correct >= LEARNED * count)?.step;
-  return step === undefined ? "" : `99 % at step ${step}`;
+const reachedText = (run) => {
+  const step = reachedStep(run);
+  return step === null ? "" : `99 % at step ${step}`;
 };
 
+/** @param {Run} run */
+export const runName = ({ parent, step, settings }) =>
+  parent < 0 ? "First run" : `Step ${step}, ${changeText(settings)}`;
+
+/** @param {Run} run */
+export function runState(run) {
+  const words = {
+    training: `step ${run.at}`,
+    waiting: "waits for a free processor core",
+    finished: `finished after ${run.seconds.toFixed(1)} s`,
+    diverged: `diverged at step ${run.at}`,
+  };
+  return [words[run.state] ?? run.state, reachedText(run)].filter(Boolean).join(", ");
+}
+
+// "c1.2" as "cross-attention layer 2, head 3".
+function codeName(code) {
+  const [layer, head] = code.slice(1).split(".").map(Number);
+  const kind = HEAD_KINDS.find(({ letter }) => letter === code[0]).name.toLowerCase();
+  return `${kind} ${head === undefined ? layerName(layer) : headName({ layer, head })}`;
+}
+
 // What a fork changed: "without cross-attention layer 2, head 3", "with learning rate 0.001".
-/** @param {any} settings @param {(code: string) => string} nameOf */
-export function changeText(settings, nameOf) {
+/** @param {any} settings */
+export function changeText(settings) {
   const { off, ...others } = settings;
   const parts = Object.entries(others).map(([name, value]) =>
     SETTING_CHANGES[name]?.(value) ?? `${name.replaceAll("_", " ")} ${value}`
   );
   if (off) {
-    return ["without " + off.split(",").map(nameOf).join(" and "), ...parts.map((part) => `with ${part}`)].join(", ");
+    return ["without " + off.split(",").map(codeName).join(" and "), ...parts.map((part) => `with ${part}`)].join(", ");
   }
   return off === "" ? ["with all heads", ...parts].join(", ") : `with ${parts.join(", ")}`;
 }
 
 const SETTING_CHANGES = {
+  steps: (value) => `${value} steps in all`,
   causal: (value) => (value ? "the decoder's mask" : "no decoder mask"),
   score: (value) => (value === "dot" ? "scores not divided by √d_k" : "scores divided by √d_k"),
 };

@@ -1,6 +1,7 @@
 // Curves of all runs over the steps: loss, accuracy and learning rate; and the tree of forks below them on the same axis.
 
 import { el, SVG } from "../base.js";
+import { percent } from "./verdict.js";
 
 const MAX_POINTS = 300;
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 104, 46, 8, 8, 18];
@@ -30,7 +31,7 @@ export function thinned(points, limit = MAX_POINTS) {
 
 // A chart with a title and its axes. `draw` takes the curves, the last step and the top of the y axis; pointing shows
 // the value at a step.
-export function makeChart(title, unit, format) {
+function makeChart(title, unit, format) {
   const plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: 0 });
   const value = el("span", { class: "hu-trainer-value" });
   const node = el(
@@ -94,6 +95,35 @@ export function makeChart(title, unit, format) {
   });
   return { node, draw };
 }
+
+/** @typedef {import("./runs.js").Run} Run */
+
+// Loss, right outputs and learning rate of all runs, each from its fork on.
+export function makeCurves() {
+  const loss = makeChart("Loss", "nats per token", (value) => value.toFixed(value < 0.1 ? 3 : 2));
+  const accuracy = makeChart("Right outputs", "share of held-out examples", percent);
+  const rate = makeChart("Learning rate", "step size of Adam", (value) => String(Number(value.toPrecision(2))));
+
+  /** @param {{ run: Run, name: string, colour: string, isSelected: boolean }[]} shown */
+  function draw(shown, lastStep) {
+    const curvesOf = (pointsOf) =>
+      shown.map(({ run, ...curve }) => ({ ...curve, points: pointsOf(run).filter(([step]) => step >= run.step) }));
+    const greatest = (curves) =>
+      curves.reduce((top, { points }) => points.reduce((highest, [, value]) => Math.max(highest, value), top), 1e-9);
+    const losses = curvesOf(({ records }) => records.map((record) => [record.step, record.loss]));
+    const rates = curvesOf(({ records }) => records.map((record) => [record.step, record.rate]));
+    // A loss that explodes later does not flatten the others.
+    loss.draw(losses, lastStep, greatest(losses.map(({ points }) => ({ points: points.slice(0, 3) }))));
+    accuracy.draw(curvesOf(accuracyPoints), lastStep, 1);
+    rate.draw(rates, lastStep, greatest(rates));
+  }
+  return { nodes: [loss.node, accuracy.node, rate.node], draw };
+}
+
+// Step and share of right outputs at every evaluation.
+/** @param {Run} run @returns {[number, number][]} */
+export const accuracyPoints = ({ evaluations }) =>
+  evaluations.map(({ step, correct, count }) => [step, correct / count]);
 
 // The tree of forks: one lane a run, as long as it has trained. A click shows a run.
 /** @param {(id: number) => void} onSelect */

@@ -27,7 +27,7 @@ export function headWeights({ src, tgt, layers, heads, attention }, kind, layer,
 }
 
 /**
- * @param {(code: string, name: string) => void} onClick "c0.1" and "cross-attention layer 1, head 2"
+ * @param {(code: string) => void} onClick called with "c0.1"
  * @param {(head: { kind: number, layer: number, head: number } | null) => void} onPoint
  */
 export function makeHeads(onClick, onPoint) {
@@ -77,7 +77,9 @@ export function makeHeads(onClick, onPoint) {
             image: null,
             painted: "",
           };
-          button.addEventListener("click", () => onClick(cell.code, fullName));
+          button.addEventListener("click", ({ detail }) => {
+            if (detail < 2) onClick(cell.code); // a double click is one
+          });
           for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(cell));
           for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(null));
           cells.push(cell);

@@ -2,6 +2,7 @@
 // At most `cores` of them train at the same time; the others wait for their turn.
 
 import { allSettings } from "./link.js";
+import { reachedStep } from "./verdict.js";
 
 const MAX_RECORDS = 20_000; // a longer run keeps every second record
 export const FORK_SEEDS = 5;
@@ -145,7 +146,8 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
     const origin = runs[forked.parent];
     const state = forked.origin ?? { description: descriptionOf(runs, origin.id), step: forked.step };
     const pairs = Array.from({ length: count }, (_, i) => {
-      const seed = { seed: (1000 * (i + 1) + forked.id) % 1_000_000 };
+      const { steps } = forked.settings; // more of them after a finished run, for both sides
+      const seed = { seed: (1000 * (i + 1) + forked.id) % 1_000_000, ...(steps && { steps }) };
       return {
         before: forkFrom(origin, state, seed, true),
         after: forkFrom(origin, state, { ...forked.settings, ...seed }, true),
@@ -170,6 +172,14 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
     runs.forEach(stop);
     runs = [];
     answers.clear();
+  }
+
+  // The visible runs as those of a link, and one more if it is given.
+  /** @param {any} [next] @returns {PlannedRun[]} */
+  function planned(next) {
+    const visible = [...runs.filter((run) => !run.hidden), ...(next ? [next] : [])];
+    const numbers = new Map(visible.map(({ id }, number) => [id, number]));
+    return visible.map(({ parent, step, settings }) => ({ parent: numbers.get(parent) ?? -1, step, settings }));
   }
 
   function send(command) {
@@ -211,7 +221,7 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
       stepsPerSecond = value;
       send({ type: "speed", stepsPerSecond });
     },
-    planned: () => runs.filter((run) => !run.hidden).map(({ parent, step, settings }) => ({ parent, step, settings })),
+    planned,
   };
 }
 
@@ -230,9 +240,9 @@ export function descriptionOf(planned, index) {
 
 // The step at which 99 % were first correct, and where the heads look at the end.
 /** @param {Run} run */
-const outcomeOf = ({ evaluations }) => ({
-  reached: evaluations.find(({ reached }) => reached)?.reached.step ?? null,
-  linkShares: evaluations.at(-1)?.linkShares ?? null,
+const outcomeOf = (run) => ({
+  reached: reachedStep(run),
+  linkShares: run.evaluations.at(-1)?.linkShares ?? null,
 });
 
 // Examples with new attention keep their last output where none was written.

@@ -7,6 +7,13 @@ import { headName } from "../naming.js";
 const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 const CLEAR_SHARE = 0.1; // a head takes over if its share of weight on the right tokens rises by more than this
 
+const LEARNED = 0.99;
+
+// The first step at which a run wrote 99 % of the outputs without an error, or null. A fork counts from its own beginning.
+/** @param {{ evaluations: any[] }} run @returns {number | null} */
+export const reachedStep = ({ evaluations }) =>
+  evaluations.find(({ correct, count }) => correct >= LEARNED * count)?.step ?? null;
+
 // Mean with the 95 % interval of Student's t, for 2 to 10 values.
 /** @param {number[]} values */
 export function meanWithInterval(values) {

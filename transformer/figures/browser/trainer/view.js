@@ -2,13 +2,14 @@
 // change is part of the link.
 
 import { colours, download, el } from "../base.js";
-import { headName, setExactNames } from "../naming.js";
+import { setExactNames } from "../naming.js";
 import { readOff } from "../head-codes.js";
-import { caption, changeText, reachedText } from "./captions.js";
-import { makeChart, makeTimeline, thinned } from "./curves.js";
-import { HEAD_KINDS, makeHeads } from "./heads.js";
+import { caption, changeText, runName, runState } from "./captions.js";
+import { accuracyPoints, makeCurves, makeTimeline, thinned } from "./curves.js";
+import { makeHeads } from "./heads.js";
 import { makeKnobs, TASK_NAMES } from "./knobs.js";
 import { allSettings, readLink, writeLink } from "./link.js";
+import { makeOutputs } from "./outputs.js";
 import { makeRuns } from "./runs.js";
 import { forgetRun, keepRun, keptRun, modelFile, pairsOf } from "./saved.js";
 import { scriptFor } from "./script.js";
@@ -55,7 +56,10 @@ export function openTrainer(
   const problem = el("p", { class: "hu-trainer-problem", role: "alert", hidden: "" });
 
   // -- what it writes
-  const outputs = el("div", { class: "hu-trainer-outputs" });
+  const outputs = makeOutputs((index) => {
+    example = index;
+    touch();
+  });
   const ownInput = el("input", {
     type: "text",
     "aria-label": "Your own input",
@@ -103,9 +107,7 @@ export function openTrainer(
     frameShown = Number(scrubber.value) >= last ? -1 : Number(scrubber.value);
     touch();
   });
-  const loss = makeChart("Loss", "nats per token", (value) => value.toFixed(value < 0.1 ? 3 : 2));
-  const accuracy = makeChart("Right outputs", "share of held-out examples", percent);
-  const rate = makeChart("Learning rate", "step size of Adam", (value) => String(Number(value.toPrecision(2))));
+  const curves = makeCurves();
   const timeline = makeTimeline((id) => {
     [selected, frameShown, own] = [id, -1, null];
     touch();
@@ -139,7 +141,7 @@ export function openTrainer(
         "section",
         { class: "hu-trainer-left", "aria-label": "What it writes, and settings" },
         el("h2", {}, "What it writes now"),
-        outputs,
+        outputs.node,
         ownForm,
         pairsForm,
         knobs.node,
@@ -155,9 +157,7 @@ export function openTrainer(
       el(
         "section",
         { class: "hu-trainer-right", "aria-label": "Curves and forks" },
-        loss.node,
-        accuracy.node,
-        rate.node,
+        ...curves.nodes,
         timeline.node,
         seeds,
         verdictText,
@@ -167,7 +167,6 @@ export function openTrainer(
     ),
   ));
   container.addEventListener("redraw", touch);
-  container.addEventListener("pointerdown", () => touch(), { passive: true });
 
   function button(text, onClick, className = "hu-button") {
     const node = el("button", { type: "button", class: className }, text);
@@ -178,13 +177,6 @@ export function openTrainer(
   // -- runs
   const settingsOf = (id) => allSettings(runs.all.length ? runs.all : readLink(link), id);
   const currentLink = () => writeLink(runs.planned());
-  const nameOfHead = (code) => {
-    const [layer, head] = code.slice(1).split(".").map(Number);
-    const kind = HEAD_KINDS.find(({ letter }) => letter === code[0]).name.toLowerCase();
-    return `${kind} ${Number.isNaN(head ?? NaN) ? `layer ${layer + 1}` : headName({ layer, head })}`;
-  };
-  const nameOfRun = (run) => run.parent < 0 ? "First run" : `Step ${run.step}, ${changeText(run.settings, nameOfHead)}`;
-
   function begin(planned, state = null) {
     [selected, frameShown, own, example] = [0, -1, null, 0];
     frames.clear();
@@ -216,7 +208,6 @@ export function openTrainer(
       const { task = settingsOf(0).task, ...own } = runs.planned()[0]?.settings ?? readLink(link)[0].settings;
       const kept = changed.task && changed.task !== task ? {} : own;
       const settings = { ...kept, task, ...changed };
-      if (settings.task === "reverse") delete settings.task;
       begin(readLink(writeLink([{ parent: -1, step: 0, settings }])));
     });
   }
@@ -236,8 +227,10 @@ export function openTrainer(
   async function forkSelected(settings) {
     const origin = runs.all[selected];
     if (!origin?.worker) return;
+    // A fork of a finished run trains as long again.
+    if (origin.state === "finished") settings = { ...settings, steps: origin.at + settingsOf(0).steps };
     try {
-      readLink(writeLink([...runs.planned(), { parent: origin.id, step: 0, settings }])); // refuses what is impossible
+      readLink(writeLink(runs.planned({ parent: origin.id, step: 0, settings }))); // refuses what is impossible
       const run = await runs.fork(origin, settings);
       [selected, frameShown] = [run.id, -1];
       problem.hidden = true;
@@ -255,7 +248,7 @@ export function openTrainer(
     touch();
     const pairsOfRuns = await runs.compareSeeds(run);
     if (!pairsOfRuns) return;
-    const change = changeText(run.settings, nameOfHead);
+    const change = changeText(run.settings);
     verdicts.set(
       run.id,
       `${verdict(pairsOfRuns, change, settingsOf(run.id).steps)} ${successor(pairsOfRuns, change)}`.trim(),
@@ -298,27 +291,28 @@ export function openTrainer(
         model: btoa(text),
         settings: { ...settings, steps: Math.max(run.at, 1) },
         title,
-        points: pointsOf(run),
+        points: thinned(accuracyPoints(run)),
       });
     } catch (error) {
       showProblem(error);
     }
   }
 
-  const pointsOf = (run) => thinned(run.evaluations.map(({ step: at, correct, count }) => [at, correct / count]));
-
   function onReport(run, report) {
     if (report.type === "progress" && report.examples.length && !run.hidden) keepFrame(run, report);
     if (report.type === "problem") showProblem(new Error(report.problem));
-    if (!run.hidden && run.id === 0 && (report.type === "finished" || performance.now() - lastKept > KEEP_EVERY_MS)) {
-      keep(run);
-    }
-    const isMeasured = run.id === 0 && ["evaluation", "finished"].includes(report.type);
-    if (isMeasured && (report.type === "finished" || performance.now() - lastReported > REPORT_EVERY_MS)) {
-      lastReported = performance.now();
-      onCurve(pointsOf(run));
-    }
+    if (run.id === 0) onFirstRun(run, report);
     touch();
+  }
+
+  // The first run is kept in this browser while it trains, and shown to a class.
+  function onFirstRun(run, { type }) {
+    if (type === "finished") forgetRun();
+    else if (run.state === "training" && run.at && performance.now() - lastKept > KEEP_EVERY_MS) keep(run);
+    if (type === "finished" || type === "evaluation" && performance.now() - lastReported > REPORT_EVERY_MS) {
+      lastReported = performance.now();
+      onCurve(thinned(accuracyPoints(run)));
+    }
   }
 
   function keepFrame(run, { step: at, examples }) {
@@ -329,7 +323,6 @@ export function openTrainer(
 
   async function keep(run) {
     lastKept = performance.now();
-    if (run.state !== "training" || run.at === 0) return;
     const state = await runs.ask(run, { type: "state" }).catch(() => null);
     if (!state) return;
     const text = await keepRun({ link: currentLink(), pairs, state });
@@ -360,18 +353,15 @@ export function openTrainer(
   }
 
   function showHead(head) {
-    const shown = currentExample();
-    headText.textContent = head && shown
+    headText.textContent = head
       ? `${head.name[0].toUpperCase()}${head.name.slice(1)}: rows look at columns; click to switch it off in a fork.`
       : "";
   }
 
-  function currentExample() {
-    const run = runs.all[selected];
-    if (example === SHOWN_EXAMPLES && own) return own;
-    const film = frames.get(selected) ?? [];
-    const shown = frameShown >= 0 ? film[Math.min(frameShown, film.length - 1)]?.examples : run?.examples;
-    return shown?.[Math.min(example, (shown?.length ?? 1) - 1)];
+  // The examples at the shown step, and last the visitor's own one.
+  function currentExamples() {
+    const shown = frameShown >= 0 ? frames.get(selected)?.[frameShown]?.examples : runs.all[selected]?.examples;
+    return [...(shown ?? []).slice(0, SHOWN_EXAMPLES), ...(own ? [own] : [])];
   }
 
   function draw() {
@@ -383,9 +373,9 @@ export function openTrainer(
       visible.every(({ state }) => ["finished", "diverged", "problem"].includes(state));
     play.disabled = step.disabled = done;
     if (!run) return;
-    const colourOf = (index) => theme.series[index % theme.series.length];
-    drawOutputs(run);
-    const shown = currentExample();
+    const examples = currentExamples();
+    outputs.draw(examples, example);
+    const shown = examples[Math.min(example, examples.length - 1)];
     if (shown) heads.draw(shown, readOff(settingsOf(selected).off, { n_layers: 99, n_heads: 8 }), theme);
     captionText.textContent = caption(run);
     const film = frames.get(selected) ?? [];
@@ -393,29 +383,15 @@ export function openTrainer(
     if (frameShown < 0) scrubber.value = scrubber.max;
     scrubText.textContent = film.length ? `step ${film[frameShown < 0 ? film.length - 1 : frameShown].step}` : "";
     const lastStep = Math.max(...visible.map(({ at, started }) => Math.max(at, Number(started?.settings.steps ?? 0))));
-    const curvesOf = (points) =>
-      visible.map((each, i) => ({
-        name: nameOfRun(each),
-        colour: colourOf(i),
-        isSelected: each.id === selected,
-        points: points(each),
-      }));
-    const afterFork = (each) => each.records.filter(({ step: at }) => at > each.step);
-    const top = Math.max(...visible.flatMap((each) => each.records.slice(0, 3).map(({ loss: value }) => value)), 0.1);
-    loss.draw(curvesOf((each) => afterFork(each).map(({ step: at, loss: value }) => [at, value])), lastStep, top);
-    accuracy.draw(
-      curvesOf((each) =>
-        each.evaluations.filter(({ step: at }) => at >= each.step).map((
-          { step: at, correct, count },
-        ) => [at, correct / count])
-      ),
-      lastStep,
-      1,
-    );
-    const topRate = Math.max(...visible.flatMap((each) => each.records.map(({ rate: value }) => value)), 1e-9);
-    rate.draw(curvesOf((each) => afterFork(each).map(({ step: at, rate: value }) => [at, value])), lastStep, topRate);
+    const named = visible.map((each, i) => ({
+      run: each,
+      name: runName(each),
+      colour: theme.series[i % theme.series.length],
+      isSelected: each.id === selected,
+    }));
+    curves.draw(named, lastStep);
     timeline.draw(
-      visible.map((each, i) => ({ ...each, name: nameOfRun(each), colour: colourOf(i), state: stateText(each) })),
+      named.map(({ run: each, ...rest }) => ({ ...each, ...rest, state: runState(each) })),
       selected,
       lastStep,
     );
@@ -429,47 +405,6 @@ export function openTrainer(
     }`;
     checksum.textContent = run.checksum ? `Checksum of the weights at step ${run.at}: ${run.checksum}` : "";
     if (run.started) knobs.show(settingsOf(selected));
-  }
-
-  const stateText = (run) => {
-    const words = {
-      training: `step ${run.at}`,
-      waiting: "waits for a free processor core",
-      finished: `finished after ${run.seconds.toFixed(1)} s`,
-      diverged: `diverged at step ${run.at}`,
-    };
-    return [words[run.state] ?? run.state, reachedText(run)].filter(Boolean).join(", ");
-  };
-
-  function drawOutputs(run) {
-    const film = frames.get(selected) ?? [];
-    const shown = (frameShown >= 0 ? film[frameShown]?.examples : run.examples).slice(0, SHOWN_EXAMPLES);
-    const all = own ? [...shown, own] : shown;
-    while (outputs.childElementCount > all.length) outputs.lastElementChild.remove();
-    while (outputs.childElementCount < all.length) outputs.append(outputButton(outputs.childElementCount));
-    all.forEach((each, index) => {
-      const node = /** @type {HTMLElement} */ (outputs.children[index]);
-      const key = `${each.src} ${each.output} ${each.correct}`; // unchanged outputs are not written again
-      node.setAttribute("aria-pressed", String(index === example));
-      if (node.dataset.key === key) return;
-      node.dataset.key = key;
-      const gold = each.gold && withoutEnds(each.gold);
-      const output = withoutEnds(each.output ?? []);
-      const written = output.flatMap((token, i) => [
-        el("span", gold && token !== gold[i] ? { class: "hu-trainer-wrong" } : {}, token),
-        " ",
-      ]);
-      const mark = each.correct === null || !gold ? "" : each.correct ? "✓" : "✗";
-      const arrow = el("span", { class: "hu-note" }, " → ");
-      node.replaceChildren(withoutEnds(each.src).join(" "), arrow, ...written, el("b", {}, mark));
-    });
-  }
-
-  function outputButton(index) {
-    return button("", () => {
-      example = index;
-      touch();
-    }, "hu-trainer-output");
   }
 
   async function offerKept() {
@@ -509,5 +444,3 @@ export function openTrainer(
     },
   };
 }
-
-const withoutEnds = (tokens) => tokens.filter((token) => token !== "</s>" && token !== "<s>");

@@ -88,7 +88,8 @@ const commands = {
       linked,
     });
     reportProgress(true);
-    if (!paused) loop();
+    if (isFinished()) reportFinish(run.evaluate(Infinity));
+    else if (!paused) loop();
   },
   pause() {
     if (!paused) reportPause();
@@ -165,16 +166,18 @@ function advance() {
     post({ type: "evaluation", evaluation: { ...evaluation, seconds, reached } });
   }
   if (isLast || performance.now() - reportedAt >= REPORT_MS) reportProgress(isLast);
-  if (isLast) {
-    paused = true;
-    post({
-      type: "finished",
-      step: run.step,
-      seconds,
-      checksum: run.checksum(),
-      evaluation: { ...evaluation, seconds, reached },
-    });
-  }
+  if (isLast) reportFinish(evaluation);
+}
+
+function reportFinish(evaluation) {
+  paused = true;
+  post({
+    type: "finished",
+    step: run.step,
+    seconds,
+    checksum: run.checksum(),
+    evaluation: { ...evaluation, seconds, reached },
+  });
 }
 
 function reportProgress(withOutputs) {

@@ -1,0 +1,283 @@
+"""The static site with wrong input, missing or damaged files, cut downloads and no storage."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import ELEMENT_TIMEOUT_MS, NewPage
+from tests.browser.site_page import translation_when_finished, wait_until_ready
+from tests.live_app import FLAGS, http_server
+from transformer import Translator
+from transformer.app_folders import APP_FOLDER
+from transformer.ui.services import models
+from transformer.ui.site.static_site import write_site
+
+TEXT = "Who gave you that blue book?"
+
+
+def test_invalid_input_gets_one_sentence(site_address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(site_address)
+    wait_until_ready(page)
+    field = page.get_by_label("Your sentence, in English")
+    for text, problem in (
+        ("", "Type a few words"),
+        ("🎉🎉 +", "The text contains only symbols; type a word."),
+        ("word " * 1000, "at most 512 can be translated at once"),
+    ):
+        field.fill(text)
+        expect(page.get_by_role("alert").filter(has_text=problem)).to_be_visible()
+    field.fill("<script>alert(1)</script> <b>cat</b> 🎉")
+    expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_have_count(0)
+    expect(page.get_by_role("group", name=re.compile("Source words"))).to_contain_text("<b>")
+
+
+def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
+    """Copy the site to `folder`, with another file of weights for its first model."""
+    shutil.copytree(site, folder, copy_function=os.link)
+    file = folder / "models" / "en-fr" / "model.safetensors"
+    file.unlink()
+    file.write_bytes(content)
+
+
+def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
+    site: Path, new_page: NewPage, tmp_path: Path
+) -> None:
+    weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
+    damaged = bytes([*weights[:-1], weights[-1] ^ 1])
+    _copy_with_weights(site, tmp_path / "damaged", damaged)
+    with http_server(tmp_path / "damaged") as site_address:
+        page = new_page(alone=True)
+        page.goto(site_address)
+        expect(page.get_by_role("status").filter(has_text="is damaged; reload")).to_be_visible()
+    _copy_with_weights(site, tmp_path / "truncated", weights[:100_000])
+    with http_server(tmp_path / "truncated") as site_address:
+        page = new_page(alone=True)
+        vocabulary_requests: list[Route] = []
+        page.context.route(
+            re.compile(r"/vocabulary\.model\?"), lambda route: vocabulary_requests.append(route)
+        )
+        page.goto(site_address)
+        status = page.get_by_role("status").filter(has_text="must have")
+        expect(status).to_be_visible()
+        with page.expect_response(re.compile(r"/vocabulary\.model\?")):
+            # The vocabulary is requested after the model's error is reported.
+            vocabulary_requests[0].continue_()
+        page.wait_for_timeout(500)
+        expect(status).to_be_visible()
+        expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()
+        page = new_page(alone=True)
+        page.add_init_script("delete window.Worker")
+        page.goto(site_address)
+        expect(page.get_by_text("does not support module workers").first).to_be_visible()
+
+
+@pytest.fixture
+def broken_site(site: Path, tmp_path: Path) -> Path:
+    """Return the folder of a copy of the site; its files may be replaced, not written into."""
+    return Path(shutil.copytree(site, tmp_path / "broken", copy_function=os.link))
+
+
+LOADING_PROBLEM = ".hu-live-loading [role=status]"
+
+
+def _page_with_errors(new_page: NewPage, address: str) -> Page:
+    """Open a page in which a failed request is expected: its console messages are not checked."""
+    browser = new_page(alone=True).context.browser
+    assert browser is not None
+    page = browser.new_context().new_page()
+    page.set_default_timeout(ELEMENT_TIMEOUT_MS)
+    page.goto(address)
+    return page
+
+
+def test_a_missing_module_of_the_worker_is_named(broken_site: Path, new_page: NewPage) -> None:
+    (broken_site / "scripts" / "model" / "beam.js").unlink()
+    with http_server(broken_site) as address:
+        page = _page_with_errors(new_page, address)
+        expected = "the server answers 404 for scripts/model/beam.js."
+        expect(page.locator(LOADING_PROBLEM)).to_contain_text(expected)
+        page.get_by_label("Your sentence, in English").fill(TEXT)
+        expect(page.get_by_text(re.compile("module workers"))).to_have_count(0)
+        expect(page.locator(".hu-live-bar")).to_be_hidden()
+        page.context.close()
+
+
+@pytest.mark.parametrize("path", ["", "lessons/umbrella.html"])
+def test_a_page_without_its_script_says_what_is_wrong(
+    broken_site: Path, new_page: NewPage, path: str
+) -> None:
+    (broken_site / "live.js").unlink()
+    with http_server(broken_site) as address:
+        page = _page_with_errors(new_page, address + path)
+        expect(page.get_by_text("a script is missing")).to_be_visible()
+        page.goto((broken_site / (path or "index.html")).as_uri())
+        expect(page.get_by_text("python -m http.server")).to_be_visible()
+        page.context.close()
+
+
+def test_an_interrupted_download_continues_where_it_ended(
+    site: Path, new_page: NewPage, en_fr: Translator
+) -> None:
+    weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
+    ranges: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not self.path.startswith("/models/en-fr/model.safetensors"):
+                return super().do_GET()
+            ranges.append(self.headers.get("Range", ""))
+            if len(ranges) == 2:
+                return self.send_error(503)
+            start = int(re.sub(r"\D", "", ranges[-1]) or 0)
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(weights) - start))
+            self.end_headers()
+            self.wfile.write(weights[start : None if start else len(weights) // 2])
+            return None
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("localhost", 0), partial(Handler, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        page = _page_with_errors(new_page, f"http://localhost:{server.server_port}/")
+        expect(page.locator(LOADING_PROBLEM)).to_contain_text("try again to continue")
+        field = page.get_by_label("Your sentence, in English")
+        field.fill("Hello.")
+        expect(page.locator(LOADING_PROBLEM)).to_contain_text("the server answers 503")
+        expect(page.locator(".hu-live-bar")).to_be_hidden()
+        page.reload()
+        field.fill(TEXT)
+        expected = en_fr.translate(TEXT, method="greedy").text
+        words = page.get_by_role("group", name=re.compile("Translated words"))
+        expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+        assert ranges[0] == ""
+        assert int(re.sub(r"\D", "", ranges[-1])) >= len(weights) // 4
+        page.context.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_addresses_cannot_name_what_the_site_does_not_have(
+    site_address: str, new_page: NewPage, en_fr: Translator
+) -> None:
+    page = new_page(alone=True)
+    names = ("__proto__", "constructor", "toString", "hasOwnProperty")
+    fields = ("page", "depth", "model", "ablation", "kind", "measure", "order", "combine", "view")
+    for name, depth in zip(names, ("bands", "heads", "steps", "off"), strict=True):
+        hostile = {**dict.fromkeys(fields, name), "depth": depth, "off": "c5", "text": TEXT}
+        page.goto(f"{site_address}?{urlencode(hostile)}")
+        page.reload()  # else nothing is loaded for an site_address that differs only after the "?"
+        wait_until_ready(page)
+        expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+        shown = {"bands": "^Source words", "off": "^Cross-attention", "steps": "^The translation"}
+        label = re.compile(shown.get(depth, "choose a layer and a head"))
+        expect(page.get_by_label(label).first).to_be_visible()
+    page.goto(f"{site_address}?depth=constructor&text={TEXT}")
+    wait_until_ready(page)
+    assert translation_when_finished(page) == en_fr.translate(TEXT, method="greedy").text
+    page.goto(f"{site_address}lessons/umbrella.html?model=__proto__")
+    wait_until_ready(page)
+    page.locator(".hu-lesson-panel").wait_for(state="attached")
+
+
+@pytest.mark.parametrize("depth", ["heads", "steps", "off"])
+def test_a_link_to_a_depth_says_what_it_waits_for(
+    site_address: str, new_page: NewPage, depth: str
+) -> None:
+    page = new_page(alone=True)
+    downloads: list[Route] = []
+    page.context.route(re.compile(r"/model\.safetensors\?"), lambda route: downloads.append(route))
+    page.goto(f"{site_address}?{urlencode({'depth': depth, 'text': TEXT})}")
+    expect(page.get_by_text("as soon as the model is loaded")).to_be_visible()
+    expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+    expect(page.locator(".hu-live-bar")).to_be_visible()
+    expect(page.locator(".hu-explorer, .hu-live-check").locator("visible=true")).to_have_count(0)
+    while not downloads:
+        page.wait_for_timeout(50)
+    downloads[0].continue_()
+    expect(page.locator(".hu-explorer").first).to_be_visible()
+    expect(page.get_by_text("as soon as the model is loaded")).to_be_hidden()
+
+
+NOT_STORED = "this browser cannot store it"
+
+
+def _check_use_without_storage(page: Page, address: str, en_fr: Translator) -> None:
+    """Check that the pages work and report that the browser cannot store the model."""
+    page.goto(f"{address}?text={TEXT.replace(' ', '+')}")
+    expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
+    words = page.get_by_role("group", name=re.compile("Translated words"))
+    expected = en_fr.translate(TEXT, method="greedy").text
+    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+    page.get_by_role("button", name="All heads", exact=True).click()
+    expect(page.get_by_text("Pin a word")).to_be_visible()
+    page.goto(f"{address}lessons/umbrella.html")
+    expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
+    page.locator(".hu-lesson-panel").wait_for(state="attached")
+
+
+def test_full_storage_is_reported(site_address: str, new_page: NewPage, en_fr: Translator) -> None:
+    page = new_page(alone=True)
+    quota = {"origin": site_address.rstrip("/"), "quotaSize": 1_000}
+    page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
+    _check_use_without_storage(page, site_address, en_fr)
+
+
+def test_forbidden_storage_is_reported(
+    site_address: str, new_page: NewPage, en_fr: Translator, tmp_path: Path
+) -> None:
+    """A browser whose settings block cookies refuses every kind of storage."""
+    blocked = {"profile": {"default_content_setting_values": {"cookies": 2}}}
+    (tmp_path / "Default").mkdir()
+    (tmp_path / "Default" / "Preferences").write_text(json.dumps(blocked))
+    browser = new_page(alone=True).context.browser
+    assert browser is not None
+    context = browser.browser_type.launch_persistent_context(
+        str(tmp_path), executable_path=shutil.which("chromium"), args=FLAGS
+    )
+    try:
+        page = context.new_page()
+        page.set_default_timeout(ELEMENT_TIMEOUT_MS)
+        _check_use_without_storage(page, site_address, en_fr)
+        read_storage = (
+            "() => { try { return localStorage.length } catch (error) { return error.name } }"
+        )
+        assert page.evaluate(read_storage) == "SecurityError"
+    finally:
+        context.close()
+
+
+def test_an_existing_folder_is_kept_and_a_failure_leaves_no_files(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(FileExistsError, match="already exists; give another name"):
+        write_site(site)
+    monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path / "none"))
+    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
+    with pytest.raises(ValueError, match=r"none contains no checkpoint that translates"):
+        write_site(tmp_path / "site")
+    assert not (tmp_path / "site").exists()
+
+    def fail(*_: object) -> str:
+        raise RuntimeError("simulated")
+
+    monkeypatch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
+    monkeypatch.setattr("transformer.ui.site.static_site.index_page", fail)
+    with pytest.raises(RuntimeError, match="simulated"):
+        write_site(tmp_path / "site")
+    assert not [path for path in tmp_path.iterdir() if path.name != "runs"]
