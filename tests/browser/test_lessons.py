@@ -1,10 +1,9 @@
-"""The lessons in a browser with the bundled checkpoints: the whole course by clicks, its print
-layout, and the position of its card."""
+"""The lessons in a browser with the bundled checkpoints: the whole course by clicks, and
+the position of its card."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,9 +11,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import open_expander, wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run, wait_until
 from transformer.ui.base.registry import PAGES, path
-from transformer.ui.widgets.lessons.course import BY_NAME, CORE
+from transformer.ui.widgets.lessons.course import CORE
 
 pytestmark = pytest.mark.browser
 # Positions in the window: the bottom of the card, and the top of the first picture.
@@ -158,33 +157,6 @@ def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_pag
     page.get_by_role("button", name="Close").click()
     expect(page.locator(".st-key-lesson")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("lesson="))
-
-
-def test_sheets_are_downloaded_and_fit_a_printed_page(
-    bundled_app: str, page: Page, tmp_path: Path
-) -> None:
-    page.goto(f"{bundled_app}/learn?lesson=umbrella")
-    page.locator(".st-key-lesson").wait_for()
-    with page.expect_download() as lesson_download:
-        page.get_by_role("link", name="Print", exact=True).click()
-    open_expander(page, "All lessons")
-    with page.expect_download() as course_download:
-        page.get_by_role("link", name="Course", exact=True).click()
-    for download, count in ((lesson_download.value, 1), (course_download.value, len(CORE))):
-        file = tmp_path / download.suggested_filename
-        download.save_as(file)
-        page.goto(file.as_uri())
-        page.emulate_media(media="print")
-        expect(page.locator("section")).to_have_count(count)
-        expect(page.locator("section h2").first).to_contain_text(BY_NAME["umbrella"].title)
-        assert page.locator(".lines").count() >= 2 * count
-        # A4 at 96 dots per inch, without its margins: nothing is cut off at the right.
-        page.set_viewport_size({"width": 672, "height": 1000})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 672
-        svg_widths = "[...document.querySelectorAll('svg')].map((svg) => svg.clientWidth)"
-        assert min(page.evaluate(svg_widths)) > 50
-        page.emulate_media(media="screen")
-        page.goto(f"{bundled_app}/learn?lesson=umbrella")
 
 
 @pytest.mark.parametrize("width", [1400, 390])

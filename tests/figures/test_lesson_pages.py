@@ -1,22 +1,18 @@
-"""Lessons outside the app: pages of the site, worksheets, and their Markdown."""
+"""Lessons outside the app: pages of the site, and their Markdown."""
 
 from __future__ import annotations
 
-import re
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.figures.fake_traces import HOSTILE
 from transformer.figures.inline_markdown import html_of
-from transformer.figures.lesson_sheet import Exercise, Picture, sheet_page, weights_drawing
 from transformer.figures.site_pages import AnswerChoice, CourseStep, ViewLink, index_page, step_page
 from transformer.ui.widgets.lessons.course import LESSONS
 
-WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
 ALLOWED_TAGS = {"b", "i", "code", "span", "sub", "sup"}
 
 
@@ -69,55 +65,6 @@ def test_the_first_and_the_last_step_have_one_neighbour() -> None:
     step = hostile("one")
     assert ParsedPage(step_page(step, None, step, "f")).text.count("→") == 1
     assert ParsedPage(step_page(step, step, None, "f")).text.count("←") == 1
-
-
-def picture(lit: int | None = None) -> Picture:
-    return Picture(WEIGHTS, ["<s>", "b&c"], ["one", "</svg>"], 'A "caption" <i>', lit)
-
-
-def squares(svg: str) -> list[tuple[float, float]]:
-    """Width and weight of every square."""
-    matches = re.findall(
-        r'width="([\d.]+)" height="[\d.]+" fill="#\w+"><title>([\d.]+)</title>', svg
-    )
-    return [(float(width), float(weight)) for width, weight in matches]
-
-
-def test_the_area_of_a_square_is_its_weight() -> None:
-    drawn_squares = squares(weights_drawing(picture()))
-    assert [weight for _, weight in drawn_squares] == [0.25, 0.75, 1.0, 0.0]
-    widest = max(width for width, _ in drawn_squares)
-    for width, weight in drawn_squares:  # widths are written with one digit
-        assert width == pytest.approx(widest * weight**0.5, abs=0.051)
-
-
-def test_the_row_in_question_is_framed_and_bold() -> None:
-    assert 'stroke-width="2.5"' not in weights_drawing(picture())
-    lit = weights_drawing(picture(lit=1))
-    assert lit.count('stroke-width="2.5"') == 1
-    assert re.search(r'font-weight="700">b&amp;c</text>', lit)
-
-
-def test_sheets_escape_text_and_load_nothing() -> None:
-    exercise = Exercise(
-        title="1. A <script>", meta="1 min", notes=["a <b> note"], question="What?",
-        options=["`<s>`", "</ul>"], quote="*as* it is", picture=picture(), lines=4,
-    )  # fmt: skip
-    page = sheet_page("Sheet <1>", [exercise, exercise], "about & so on")
-    assert page.count("<section>") == 2
-    assert page.count('class="lines"') == 8
-    assert page.count("<svg") == page.count("</svg>") == 2
-    assert "<script" not in page
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|src=|@import|url\(", page)
-    assert "break-inside: avoid" in page
-    assert "@page" in page
-
-
-def test_an_answer_replaces_the_lines() -> None:
-    exercise = Exercise(title="a", meta="", notes=[], question="?", answer="**so**")
-    page = sheet_page("a", [exercise])
-    assert '<div class="answer"><b>so</b></div>' in page
-    assert 'class="lines"' not in page
 
 
 class ParsedHtml(HTMLParser):
@@ -179,7 +126,7 @@ def test_markdown_creates_no_other_tags(text: str) -> None:
     assert not page.open
 
 
-def test_all_lesson_texts_can_be_printed() -> None:
+def test_all_lesson_texts_can_be_shown_on_the_site() -> None:
     for lesson in LESSONS:
         for text in (lesson.title, lesson.text, lesson.misprint, lesson.question, lesson.takeaway):
             page = ParsedHtml(html_of(text))

@@ -13,7 +13,6 @@ from html import escape
 from typing import Any
 
 from transformer.figures.inline_markdown import html_of
-from transformer.figures.lesson_sheet import Picture, weights_drawing
 from transformer.figures.live_page import LIVE_POLICY
 from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import json_script
@@ -46,8 +45,6 @@ summary { cursor: pointer; } details[open] > summary { font-weight: 650; }
 details.look { max-width: none; background: none; }
 iframe { width: 100%; height: 46rem; border: 1px solid var(--line); border-radius: 8px;
   background: var(--ground); }
-figure { margin: 1rem 0; } figure svg { background: #fff; padding: 0.4rem; border-radius: 8px;
-  max-width: 100%; height: auto; } figcaption { color: var(--muted); font-size: 0.9rem; }
 .math { font-family: serif; font-style: italic; } .way { display: flex; gap: 1.5rem;
   flex-wrap: wrap; margin: 1.6rem 0; }
 .begin, .way a { border: 1px solid var(--link); border-radius: 8px; padding: 0.4rem 0.9rem;
@@ -105,7 +102,6 @@ class CourseStep:
     choices: Sequence[AnswerChoice] = ()
     exhibit: str = ""
     quote: str = ""
-    picture: Picture | None = None
     view_link: ViewLink | None = None
     site: Mapping[str, Any] | None = None
     live: Mapping[str, Any] | None = None
@@ -189,9 +185,6 @@ def _choice_details(choice: AnswerChoice) -> str:
 def _answer_details(step: CourseStep) -> str:
     """Return the element that opens the answer and the view."""
     parts = [f"<p>{html_of(step.answer)}</p>"]
-    if step.picture is not None:
-        caption = f"<figcaption>{escape(step.picture.caption)}</figcaption>"
-        parts.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
     if step.view_link is not None:
         file, title = f"../{escape(step.view_link.file)}", escape(step.view_link.title)
         parts.append(f'<p><a href="{file}">{title}, in its own page</a></p>')

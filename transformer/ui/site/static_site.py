@@ -48,7 +48,6 @@ from transformer.ui.site.live_lessons import (
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.lesson import LessonCase
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
-from transformer.ui.widgets.lessons.sheet import plain
 
 TITLE = "A course through the Transformer"
 LEAD = (
@@ -183,20 +182,19 @@ def course_step(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
         meta=f"{lesson.minutes:g} min{section}",
-        notes=[plain(lesson.text)],
-        exhibit=plain(question.exhibit),
-        question=plain(lesson.question),
-        answer=plain(question.answer),
+        notes=[lesson.text],
+        exhibit=question.exhibit,
+        question=lesson.question,
+        answer=question.answer,
         choices=[
             AnswerChoice(
-                plain(option.label),
-                plain(option.feedback or question.answer),
+                option.label,
+                option.feedback or question.answer,
                 number == question.correct,
             )
             for number, option in enumerate(question.options)
         ],
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
-        picture=None if view_link else question.picture,
         view_link=film or view_link,
         site=models_data if is_live else None,
         live=lesson_data(prepared_lesson) if is_live else None,

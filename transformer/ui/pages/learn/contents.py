@@ -1,4 +1,4 @@
-"""The list of all lessons, with the visitor's progress and the printable sheets."""
+"""The list of all lessons, with the visitor's progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.ui.base.registry import HOME, page_name
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.lessons import course, progress, sheet
+from transformer.ui.widgets.lessons import course, progress
 from transformer.ui.widgets.lessons.lesson import Lesson
 from transformer.ui.widgets.lessons.lesson_card import lesson_button, style
 
@@ -37,7 +37,6 @@ def show(current: str) -> None:
         _lessons(course.CORE)
         st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
         _lessons(course.EXTRA)
-        sheet.downloads()
 
 
 def _lessons(lessons: tuple[Lesson, ...]) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment
-from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.measures.words import words as word_numbers
 from transformer.ui.widgets.lessons.lesson import (
@@ -64,10 +63,6 @@ def owner_link(case: LessonCase) -> Question:
             "pin": "", "way": "from", "tokens": f"q{row_position}",
             "word_row": word_row,
         },
-        picture=Picture(
-            weights, words.target, words.source,
-            "One head: the source words (columns) that it links to each word (rows)", position,
-        ),
     )  # fmt: skip
 
 
@@ -145,11 +140,6 @@ def row_sum(case: LessonCase) -> Question:
             "view": "heatmap", "kind": "cross", "layer": int(layer), "head": int(head),
             "pin": "", "way": "from", "tokens": words.rows(int(position)),
         },
-        picture=Picture(
-            words.cross[layer, head], words.target, words.source,
-            "One head: source words (columns) attended to while writing each word (rows)",
-            int(position),
-        ),
     )  # fmt: skip
 
 
@@ -228,11 +218,6 @@ def highest_score(case: LessonCase) -> Question:
             "view": "query-key", "kind": "cross", "layer": layer, "head": head, "row": row,
             "column": best,
         },
-        picture=Picture(
-            words.cross[layer, head], words.target, words.source,
-            "The same head: source words (columns) attended to while writing each word (rows)",
-            position,
-        ),
     )  # fmt: skip
 
 

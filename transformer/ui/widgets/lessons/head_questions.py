@@ -10,7 +10,6 @@ from jaxtyping import Float
 from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment, word_before
-from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
 from transformer.measures.naming import layer_name
@@ -65,10 +64,6 @@ def previous_word(case: LessonCase) -> Question:
             return False, f"Almost. {explanation}. The clearest heads give it more than half."
         return False, f"{explanation}; look for more than half."
 
-    tokens = case.trace.src_tokens if kind == "encoder" else case.trace.tgt_tokens
-    numbers, labels = plain_words(tokens)
-    words = [n for n, label in enumerate(labels) if label]
-    merged = merge(case.trace.weights(kind, layer).astype(np.float64), numbers, numbers)[head]
     return Question(
         answer=(
             f"{count} of the {sum(head_shares.size for head_shares in shares.values())} heads in "
@@ -80,10 +75,6 @@ def previous_word(case: LessonCase) -> Question:
         ),
         start_fields={"view": "model", "kind": kind, "layer": start_layer, "head": start_head},
         answer_fields={"view": "heatmap", "kind": kind, "layer": layer, "head": head},
-        picture=Picture(
-            merged[words][:, words], [labels[n] for n in words], [labels[n] for n in words],
-            "One head: where each word (row) looks (column)",
-        ),
         check=check,
     )  # fmt: skip
 
@@ -148,10 +139,6 @@ def sink(case: LessonCase) -> Question:
         answer_fields={
             "view": "heads", "kind": kind, "layer": layer, "head": head, "tokens": f"k{column}",
         },
-        picture=Picture(
-            weights, tokens if kind == "encoder" else trace.predicted_tokens, tokens,
-            "One head: the tokens (columns) that each token (row) attends to",
-        ),
     )  # fmt: skip
 
 
@@ -194,11 +181,6 @@ def causal_mask(case: LessonCase) -> Question:
             "diagonal."
         ),
         answer_fields={"view": "heatmap", "kind": "decoder", "tokens": f"q{row}"},
-        picture=Picture(
-            weights.mean(axis=(0, 1)), trace.tgt_tokens, trace.tgt_tokens,
-            "Mean of all decoder heads: the tokens (columns) that each token (row) attends to",
-            row,
-        ),
     )  # fmt: skip
 
 
@@ -252,10 +234,6 @@ def _reordered(case: LessonCase, layer: int, head: int, position: int) -> Questi
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
             "tokens": f"{words.rows(position - 1)},{words.rows(position)}",
         },
-        picture=Picture(
-            weights, words.target, words.source,
-            "One head: source words (columns) attended to while writing each word (rows)", position,
-        ),
     )  # fmt: skip
 
 
@@ -317,8 +295,6 @@ def reverse(case: LessonCase) -> Question:
     first, last = float(weights[0, 0]), float(weights[0, len(symbols) - 1])
     if last < MIN_SHARE:
         raise LessonUnavailable("its last layer does not attend to the last symbol first")
-    tokens = [token.removeprefix("▁") for token in trace.src_tokens]
-    written = [token.removeprefix("▁") for token in trace.predicted_tokens]
     return Question(
         exhibit=f"{escaped(' '.join(symbols))}  →  {escaped(trace.text)}",
         options=(
@@ -339,9 +315,4 @@ def reverse(case: LessonCase) -> Question:
             "uniform attention at first, a clear antidiagonal at the end."
         ),
         answer_fields={"run": case.model.name},
-        picture=Picture(
-            weights, written, tokens,
-            "Mean of the last layer: letters (columns) attended to while writing each one (rows)",
-            0,
-        ),
     )  # fmt: skip

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.measures import naming
 from transformer.measures.words import merge, plain_words, rows_of_written
@@ -92,7 +91,6 @@ class Question:
         exhibit: what the question refers to, such as a translation or a row of scores.
         start_fields: fields of the page while the question is open; answer_fields: the fields
             that show the answer.
-        picture: for the printed sheet.
         check: for something to find on the page: takes the model and the page's view, returns
             whether the view shows it, and an explanation. It must not keep a model alive.
     """
@@ -103,7 +101,6 @@ class Question:
     exhibit: str = ""
     start_fields: Mapping[str, Any] = field(default_factory=dict)
     answer_fields: Mapping[str, Any] = field(default_factory=dict)
-    picture: Picture | None = None
     check: Callable[[Model, Any], tuple[bool, str]] | None = None
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.ui.base import state
 from transformer.ui.services import live_classes, models
 from transformer.ui.widgets import quantities, views
-from transformer.ui.widgets.lessons import course, progress, sheet
+from transformer.ui.widgets.lessons import course, progress
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Question, escaped
 from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.widgets.lessons.progress import Guess
@@ -345,5 +345,3 @@ def _navigation(page: str, prepared_lesson: PreparedLesson) -> None:
                 "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST_PAGE,)
             )
         st.button("Close", key="lesson-close", type="tertiary", on_click=leave, args=(page,))
-        if prepared_lesson.question:
-            sheet.button(lesson)
