@@ -28,8 +28,8 @@ from transformer.analysis.corpora import Corpus
 from transformer.exchange import export_marian
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
+from transformer.measures.kinds import KINDS, AttentionKind
 
-KINDS = ("encoder", "decoder", "cross")
 ABLATED = (2, 3)
 """Layer and head of the cross-attention head that is switched off in both programs."""
 
@@ -118,7 +118,10 @@ def check_transformer_lens(case: Case) -> dict[str, Any]:
 
     tokenizer, _ = case.tokenizer_and_model()
     bridge = TransformerBridge.boot_transformers(str(case.folder), device="cpu")
-    blocks = {"encoder": "encoder_blocks.{}.attn", "decoder": "decoder_blocks.{}.self_attn"}
+    blocks: dict[AttentionKind, str] = {
+        "encoder": "encoder_blocks.{}.attn",
+        "decoder": "decoder_blocks.{}.self_attn",
+    }
     blocks["cross"] = "decoder_blocks.{}.cross_attn"
     logits, weights = [], []
     for trace in case.traces:

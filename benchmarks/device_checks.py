@@ -43,6 +43,7 @@ from transformer.analysis.positions.tables import reordering_effect
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.exchange.pretrained import FolderFormat
 from transformer.inference.alternatives import word_alternatives
+from transformer.measures.kinds import Head
 from transformer.model import Transformer
 from transformer.run_config import TrainingRun
 from transformer.text.batching import pad_batch
@@ -55,7 +56,7 @@ from transformer.training.train_folder import train_run
 TEXT, SIMILAR_TEXT = "a b c d", "a e c d"
 """Sources of equal length, for a model of the task "reverse"."""
 CORPUS = Corpus("two", (Sentence("a b c", "c b a"), Sentence("d e", "e d")))
-HEADS = [("cross", 0, 0), ("encoder", 1, 1)]
+HEADS: list[Head] = [("cross", 0, 0), ("encoder", 1, 1)]
 PAIRS = [([5, 6, 7, 2], [7, 6, 5, 2]), ([8, 9, 2], [9, 8, 2])]
 
 

@@ -26,6 +26,7 @@ from tests.live_app import ROOT, chromium
 from transformer import Translator
 from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import Trace
+from transformer.measures.kinds import AttentionKind
 
 try:
     from bertviz import model_view
@@ -87,7 +88,7 @@ def our_page(trace: Trace, view: str) -> str:
 
 
 def bertviz_page(trace: Trace) -> str:
-    def layers(kind: str) -> list[torch.Tensor]:
+    def layers(kind: AttentionKind) -> list[torch.Tensor]:
         weights = [trace.weights(kind, layer) for layer in range(trace.n_layers)]
         return [torch.tensor(layer)[None] for layer in weights]
 

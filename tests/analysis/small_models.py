@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.interventions.switching import Head
 from transformer.config import ModelConfig
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
 from transformer.inference.results import StepTable, Translation
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures.kinds import Head
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 

@@ -19,13 +19,14 @@ from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import GATE_UNITS, gradient_importances
 from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
-from transformer.analysis.interventions.switching import Head, named_heads
+from transformer.analysis.interventions.switching import named_heads
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RELATION_TEXTS, RULES, head_roles
 from transformer.config import did_you_mean
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 from transformer.measures import MEASURES
+from transformer.measures.kinds import Head
 
 MAX_OFFSET = 16
 """Larger offsets are counted at this one: the centre of the distribution matters most."""

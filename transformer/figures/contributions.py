@@ -14,6 +14,7 @@ from plotly.subplots import make_subplots
 from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.packing import Part, pack
 from transformer.figures.positions import Numbers, lay_out
+from transformer.measures.kinds import AttentionKind
 
 ROW_HEIGHT, LOW_ROW_HEIGHT = 24, 15  # pixels of a token's bars; low above `MAX_TALL_ROWS`
 MAX_TALL_ROWS = 40
@@ -47,7 +48,7 @@ def contributions_data(
     quantities: Sequence[CellValues],
     drawn_names: tuple[str, str],
     *,
-    kind: str,
+    kind: AttentionKind,
     rows: Sequence[str],
     columns: Sequence[str],
     writes: Sequence[str] | None = None,

@@ -18,6 +18,7 @@ from transformer.figures.packed_trace import (
 from transformer.figures.packing import Part, pack
 from transformer.figures.state import State, state_of
 from transformer.figures.views import TABS, data_script, page
+from transformer.measures.kinds import checked_kind
 
 _START = f"""{TABS}
 import {{ openExplorer }} from "./explorer-mount.js";
@@ -88,7 +89,7 @@ def explorer_page(
     """Return the explorer as one HTML file, with the vectors of the selected layer if they were
     recorded; they are unpacked when they are first shown."""
     state = sides[0].resolved(state_of(start), aligner)
-    open_layer = str(state["kind"]), int(state["layer"])
+    open_layer = checked_kind(state["kind"]), int(state["layer"])
     later = [
         part
         for number, side in enumerate(sides)
@@ -152,7 +153,7 @@ def _check(side: PackedTrace, state: State, overrides: Mapping[str, Any]) -> Non
         raise ValueError(
             f"The trace has no weights of kind {state['kind']!r}; it has {', '.join(side.kinds)}."
         )
-    depth = side.depths[str(side.resolved(state)["kind"])]
+    depth = side.depths[checked_kind(side.resolved(state)["kind"])]
     counts = {"layer": depth, "head": int(side.traced.config["n_heads"])}
     selected = [f"{state['layer']}.{state['head']}", *filter(None, str(state["heads"]).split(","))]
     for layer_and_head in selected:

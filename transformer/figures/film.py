@@ -12,6 +12,7 @@ from transformer.figures.state import Field, State
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 from transformer.measures.film_steps import FRAMES, film_steps
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import display_text
 from transformer.measures.role_rules import (
     ALIGNED,
@@ -175,13 +176,13 @@ def film_state(values: Mapping[str, int | str]) -> State:
 
 def _complete_frames(
     frames: Mapping[int, Frame], labels: Sequence[Labels]
-) -> tuple[list[list[str]], dict[int, Frame]]:
+) -> tuple[list[list[AttentionKind]], dict[int, Frame]]:
     """Return the kinds of each probe, and the frames that have valid weights for all of them."""
     shapes: dict[str, tuple[int, ...]] = {}
     for step in sorted(frames):
         shapes.update({name: array.shape for name, array in frames[step].items()})
     fits: dict[str, tuple[int, ...]] = {}
-    probes: list[list[str]] = []
+    probes: list[list[AttentionKind]] = []
     for number, tokens in enumerate(labels):
         src, tgt = len(tokens["src"]), len(tokens["tgt"])
         sizes = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (tgt, src)}
@@ -234,7 +235,7 @@ def _packed(
     ]
 
 
-def opening_kind(last_roles: Mapping[str, npt.NDArray[np.object_]]) -> str:
+def opening_kind(last_roles: Mapping[AttentionKind, npt.NDArray[np.object_]]) -> AttentionKind:
     """Return the kind of attention with the strongest pattern at the last step.
 
     Following the alignment, which is what a task teaches, counts before any fixed offset. A sink
@@ -245,7 +246,7 @@ def opening_kind(last_roles: Mapping[str, npt.NDArray[np.object_]]) -> str:
         last_roles: the `Role` of each head, (layers, heads), by kind; not empty.
     """
 
-    def strength(kind: str) -> tuple[bool, float]:
+    def strength(kind: AttentionKind) -> tuple[bool, float]:
         shares = [
             (role.group == "aligned", role.share)
             for role in last_roles[kind].ravel()

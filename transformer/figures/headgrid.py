@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from transformer.measures.kinds import Head
 from transformer.measures.naming import display_number
 
 
@@ -40,7 +41,7 @@ def headgrid_data(
     low: float,
     high: float,
     legend: str,
-    chosen: tuple[str, int, int] | None = None,
+    chosen: Head | None = None,
     large: bool = False,
 ) -> dict[str, Any]:
     """Return what `headgrid.js` draws.

@@ -20,6 +20,7 @@ from transformer.figures.packing import COARSE, FINE, Part, quantize
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.state import KINDS as KIND_TITLES
 from transformer.measures import KINDS, MEASURES
+from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.registry import SITES, VECTORS, AttentionTrace, layers_of
 from transformer.measures.shape import clearest_head
 
@@ -89,7 +90,7 @@ class PackedTrace:
             raise ValueError("There is no attention to show: the trace has no weights.")
         self._clearest: dict[str, tuple[int, int]] = {}
 
-    def _has(self, kind: str) -> bool:
+    def _has(self, kind: AttentionKind) -> bool:
         names = [SITES[kind].format(layer) + "hook_weights" for layer in range(self.depths[kind])]
         return all(name in self.traced for name in names)
 
@@ -107,7 +108,7 @@ class PackedTrace:
         """The weights of all layers, `weights.KIND.LAYER` (heads, rows, columns)."""
         return weight_parts(self.traced, self.kinds, FINE_LIMIT)
 
-    def clearest(self, kind: str) -> tuple[int, int]:
+    def clearest(self, kind: AttentionKind) -> tuple[int, int]:
         """Return layer and head with the sharpest pattern; see `measures.shape.clearest_head`."""
         if kind not in self._clearest:
             weights = [self.traced.weights(kind, layer) for layer in range(self.depths[kind])]
@@ -117,7 +118,7 @@ class PackedTrace:
     def resolved(self, state: State, aligner: AlignerLike | None = None) -> State:
         """Return `state` with a kind that this trace has. If it names no head, select the measured
         aligner in cross-attention, otherwise the clearest head."""
-        kind = str(state["kind"]) if state["kind"] in self.kinds else self.kinds[-1]
+        kind = checked_kind(state["kind"]) if state["kind"] in self.kinds else self.kinds[-1]
         layer, head = int(state["layer"]), int(state["head"])
         if max(layer, head) >= 0:
             return {**state, "kind": kind, "layer": max(layer, 0), "head": max(head, 0)}
@@ -127,7 +128,7 @@ class PackedTrace:
         layer, head = self.clearest(kind)
         return {**state, "kind": kind, "layer": layer, "head": head}
 
-    def vectors(self, kind: str, layer: int) -> Iterator[Part]:
+    def vectors(self, kind: AttentionKind, layer: int) -> Iterator[Part]:
         """Yield the vectors of all heads of one layer, if they were recorded. (Those of all layers
         would be many times larger.)"""
         for head in range(int(self.traced.config["n_heads"])):
@@ -135,7 +136,7 @@ class PackedTrace:
 
 
 def describe(
-    traced: TraceLike, kinds: Sequence[str], name: str = "", model: str = ""
+    traced: TraceLike, kinds: Sequence[AttentionKind], name: str = "", model: str = ""
 ) -> dict[str, Any]:
     """Return tokens, decoding steps and dimensions of a trace, as `unpackTrace` reads them."""
     config, translation = traced.config, traced.translation
@@ -158,7 +159,7 @@ def describe(
     }
 
 
-def weight_parts(traced: TraceLike, kinds: Sequence[str], fine_limit: int) -> list[Part]:
+def weight_parts(traced: TraceLike, kinds: Sequence[AttentionKind], fine_limit: int) -> list[Part]:
     """Return the weights of all layers of these kinds, with two bytes each if there are at most
     `fine_limit`, otherwise with one."""
     layers = [
@@ -170,7 +171,7 @@ def weight_parts(traced: TraceLike, kinds: Sequence[str], fine_limit: int) -> li
     return [quantize(name, weights, top) for name, weights in layers]
 
 
-def query_key_vectors(traced: TraceLike, kind: str, layer: int, head: int) -> list[Part]:
+def query_key_vectors(traced: TraceLike, kind: AttentionKind, layer: int, head: int) -> list[Part]:
     """Return query, key, value, scores and output of one head; empty if they were not recorded."""
     site = SITES[kind].format(layer) + "hook_"
     if any(site + name not in traced for name in VECTORS):
@@ -189,7 +190,7 @@ def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
     return [Part(f"{number}.{part.name}", part.array, part.top) for part in parts]
 
 
-_EXPLAINED = {**KIND_TITLES, "head": "Head", "layer": "Layer"}
+_EXPLAINED = [*KIND_TITLES.items(), ("head", "Head"), ("layer", "Layer")]
 """Tooltips of the explorer: the key that scripts use, and the term in the glossary."""
 
 
@@ -205,7 +206,7 @@ def fixed_header() -> dict[str, Any]:
         }
         for measure in MEASURES.values()
     }
-    terms = {name: tip(term) for name, term in _EXPLAINED.items()}
+    terms = {name: tip(term) for name, term in _EXPLAINED}
     return {"defaults": DEFAULTS, "measures": measures, "terms": terms}
 
 

@@ -12,9 +12,10 @@ from typing import Any
 from transformer.config import did_you_mean
 from transformer.figures.views import EXPLORER
 from transformer.measures import MEASURES
+from transformer.measures.kinds import AttentionKind
 
 State = dict[str, int | str]
-KINDS = {
+KINDS: dict[AttentionKind, str] = {
     "encoder": "Encoder self-attention",
     "decoder": "Decoder self-attention",
     "cross": "Cross-attention",

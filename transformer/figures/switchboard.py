@@ -10,6 +10,7 @@ from jaxtyping import Float, Integer
 from transformer.figures.packed_trace import PackedTrace
 from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.measures.head_codes import LETTERS
+from transformer.measures.kinds import AttentionKind, Head
 
 THUMBNAIL_CELLS = 24
 """Maximum height and width of a head's thumbnail, in cells."""
@@ -17,11 +18,11 @@ THUMBNAIL_CELLS = 24
 
 def switchboard_data(
     side: PackedTrace,
-    labels: Mapping[str, str],
+    labels: Mapping[AttentionKind, str],
     off: str,
     *,
     moved: Mapping[str, Float[np.ndarray, "layers heads"]] | None = None,
-    chosen: tuple[str, int, int] | None = None,
+    chosen: Head | None = None,
     large: bool = False,
 ) -> bytes:
     """Return what `switchboard.js` draws: a switch with a thumbnail per head, or with `moved` a

@@ -16,6 +16,7 @@ from transformer.figures.packed_trace import PackedTrace, prefixed
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS
 from transformer.figures.views import widget_module
+from transformer.measures.kinds import checked_kind
 from transformer.measures.words import plain_words
 
 _MODULE = widget_module()
@@ -81,7 +82,10 @@ class ExplorerWidget(anywidget.AnyWidget):
             raise traitlets.TraitError(
                 f"kind must be one of {', '.join(side.kinds)}, which this trace has, not {value!r}"
             )
-        limits = {"layer": side.depths[self.kind], "head": int(side.traced.config["n_heads"])}
+        limits = {
+            "layer": side.depths[checked_kind(self.kind)],
+            "head": int(side.traced.config["n_heads"]),
+        }
         if name in limits and not 0 <= value < limits[name]:
             raise traitlets.TraitError(f"{name} must be 0 to {limits[name] - 1}, not {value}")
         return value
@@ -90,5 +94,5 @@ class ExplorerWidget(anywidget.AnyWidget):
         """Send the traces and, where they are recorded, the vectors that the view needs."""
         vectors: list[Part] = []
         for number, side in enumerate(self._sides if self.view == "query-key" else ()):
-            vectors += prefixed(list(side.vectors(self.kind, self.layer)), number)
+            vectors += prefixed(list(side.vectors(checked_kind(self.kind), self.layer)), number)
         self._data = explorer_data(self._sides, self._start, vectors)

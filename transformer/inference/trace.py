@@ -23,6 +23,7 @@ from transformer.inference.trace_tensors import WEIGHTS as WEIGHTS
 from transformer.inference.trace_tensors import Array as Array
 from transformer.inference.trace_tensors import TraceTensors
 from transformer.inference.transformers_model import attention_of
+from transformer.measures.kinds import AttentionKind
 
 if TYPE_CHECKING:
     from transformer.figures.widget import ExplorerWidget
@@ -45,7 +46,7 @@ class Trace(TraceTensors):
     """
 
     def to_frame(
-        self, kind: str, layer: int | None = None, head: int | None = None
+        self, kind: AttentionKind, layer: int | None = None, head: int | None = None
     ) -> pd.DataFrame:
         """Return the weights as a long table, one row per position pair (and layer, if `layer` is
         None, and head, if `head` is None). Negative layers and heads count from the end.

@@ -17,11 +17,12 @@ import torch
 from transformer.config import did_you_mean
 from transformer.hook_names import canonical
 from transformer.inference.results import Translation
+from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.registry import layers_of
 
 Array = npt.NDArray[Any]
 
-WEIGHTS: dict[str, str] = {
+WEIGHTS: dict[AttentionKind, str] = {
     "encoder": "encoder.layers.{}.self_attn.hook_weights",
     "decoder": "decoder.layers.{}.self_attn.hook_weights",
     "cross": "decoder.layers.{}.cross_attn.hook_weights",
@@ -78,10 +79,10 @@ class TraceTensors(Mapping[str, Array]):
     def n_layers(self) -> int:
         return int(self.config["n_layers"])
 
-    def depth(self, kind: str) -> int:
+    def depth(self, kind: AttentionKind) -> int:
         """Return the number of layers of this kind of attention: `n_layers`, or fewer in a model
         whose encoder and decoder differ in depth. Raises ValueError for an unknown kind."""
-        self._check_kind(kind)
+        checked_kind(kind)
         return layers_of(self.config, kind)
 
     @property
@@ -113,7 +114,7 @@ class TraceTensors(Mapping[str, Array]):
     def __len__(self) -> int:
         return len(self.tensors)
 
-    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]:
+    def weights(self, kind: AttentionKind, layer: int) -> npt.NDArray[np.float32]:
         """Return the attention weights of one layer, (n_heads, query, key); each row sums to 1.
 
         Args:
@@ -127,7 +128,7 @@ class TraceTensors(Mapping[str, Array]):
         """
         return self[self._weights_name(kind, layer)]
 
-    def all_weights(self, kind: str) -> npt.NDArray[np.float32]:
+    def all_weights(self, kind: AttentionKind) -> npt.NDArray[np.float32]:
         """Return the weights of all layers as a new array, (layers, n_heads, query, key).
 
         Raises:
@@ -145,23 +146,16 @@ class TraceTensors(Mapping[str, Array]):
             raise ValueError(f"the model has no layers of kind {kind!r}")
         return np.stack(layers)
 
-    def labels(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def labels(self, kind: AttentionKind) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the tokens of the rows (queries) and columns (keys) of `weights(kind, …)`."""
-        self._check_kind(kind)
+        checked_kind(kind)
         return (
             self.src_tokens if kind == "encoder" else self.tgt_tokens,
             self.tgt_tokens if kind == "decoder" else self.src_tokens,
         )
 
-    def _check_kind(self, kind: str) -> None:
-        if kind not in WEIGHTS:
-            kinds = ", ".join(map(repr, WEIGHTS))
-            raise ValueError(
-                f"kind must be one of {kinds}, not {kind!r}{did_you_mean(kind, WEIGHTS)}"
-            )
-
-    def _weights_name(self, kind: str, layer: int) -> str:
-        self._check_kind(kind)
+    def _weights_name(self, kind: AttentionKind, layer: int) -> str:
+        checked_kind(kind)
         depth, index = self.depth(kind), operator.index(layer)
         if not -depth <= index < depth:
             raise ValueError(

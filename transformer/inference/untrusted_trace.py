@@ -164,7 +164,7 @@ def _build_trace(header: dict[str, Any], arrays: dict[str, Array]) -> Trace:
     except (*READ_ERRORS, IndexError, OverflowError) as error:
         raise ValueError("The labels of this file are not those of a trace.") from error
     n_heads = config["n_heads"]
-    weights_by_kind = {
+    weights_by_kind: dict[str, Any] = {
         kind: [arrays.get(pattern.format(layer)) for layer in range(layers_of(config, kind))]
         for kind, pattern in WEIGHTS.items()
         if any(_KIND_AND_PART[name] == (kind, "weights") for name in arrays)

@@ -9,7 +9,8 @@ published findings read the registry. This package works on arrays and tokens; i
 torch, a model or a page.
 """
 
-from transformer.measures.measure import KINDS, Measure, PublishedClaim, format_value
+from transformer.measures.kinds import KINDS, AttentionKind, Head
+from transformer.measures.measure import Measure, PublishedClaim, format_value
 from transformer.measures.offsets import OffsetShare, offset, positional
 from transformer.measures.registry import MEASURES, measure_heads
 from transformer.measures.shape import confidence, distance, entropy
@@ -18,6 +19,8 @@ from transformer.measures.tokens import share
 __all__ = [
     "KINDS",
     "MEASURES",
+    "AttentionKind",
+    "Head",
     "Measure",
     "OffsetShare",
     "PublishedClaim",

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
+from transformer.measures.kinds import AttentionKind, Head
+
+LETTERS: dict[AttentionKind, str] = {"encoder": "e", "decoder": "d", "cross": "c"}
 """Code letter of each kind of attention."""
 
 
-def write_heads(heads: Iterable[tuple[str, int, int]]) -> str:
+def write_heads(heads: Iterable[Head]) -> str:
     """Return the codes of heads (kind, layer, head), like "c5.1,e3.2"; see `parse_heads`."""
     return ",".join(f"{LETTERS[kind]}{layer}.{head}" for kind, layer, head in sorted(heads))
 
 
-def parse_heads(
-    codes: str, n_layers: int, n_heads: int
-) -> tuple[list[tuple[str, int, int]], list[str]]:
+def parse_heads(codes: str, n_layers: int, n_heads: int) -> tuple[list[Head], list[str]]:
     """Parse codes such as "e3.2,c5": encoder layer 3, head 2, and all cross heads of layer 5.
 
     Returns:
         The heads without duplicates, and the codes of heads that the model does not have.
     """
     names = {letter: kind for kind, letter in LETTERS.items()}
-    found: list[tuple[str, int, int]] = []
+    found: list[Head] = []
     missing = []
     for code in filter(None, codes.split(",")):
         layer, _, head = code[1:].partition(".")

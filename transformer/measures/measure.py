@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Bool, Float
 
+from transformer.measures.kinds import KINDS, AttentionKind
 from transformer.measures.rows import Rows, RowWeights
 
-KINDS = ("encoder", "decoder", "cross")
 GROUPS = ("shape", "position", "token", "grammar", "translation")
 """Groups, in the order of the measures in lists."""
 
@@ -36,7 +36,7 @@ class PublishedClaim:
     text: str
     source: str
     floor: float
-    kind: str = "encoder"
+    kind: AttentionKind = "encoder"
     layer: int | None = None
 
 
@@ -62,7 +62,7 @@ class Measure:
     note: str
     function: Callable[[RowWeights], Float[np.ndarray, "sentences heads query"]]
     unit: str = ""
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[AttentionKind, ...] = KINDS
     counts: Callable[[Rows], Bool[np.ndarray, "sentences #query"]] = all_rows
     group: str = "token"
     missing_reason: str = "none has such a token"

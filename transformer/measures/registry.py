@@ -13,6 +13,7 @@ import numpy.typing as npt
 from jaxtyping import Float, Integer
 
 from transformer.measures.grammar import PIECES, same_word
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.measure import GROUPS, Measure
 from transformer.measures.offsets import OffsetShare, offset
 from transformer.measures.pieces import Pieces
@@ -34,7 +35,7 @@ MEASURES: dict[str, Measure] = _discover_measures()
 """All measures by name."""
 
 
-SITES = {
+SITES: dict[AttentionKind, str] = {
     "encoder": "encoder.layers.{}.self_attn.",
     "decoder": "decoder.layers.{}.self_attn.",
     "cross": "decoder.layers.{}.cross_attn.",
@@ -60,11 +61,11 @@ class AttentionTrace(Protocol):
     def tgt_tokens(self) -> tuple[str, ...]: ...
     @property
     def predicted_tokens(self) -> tuple[str, ...]: ...
-    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
+    def weights(self, kind: AttentionKind, layer: int) -> npt.NDArray[np.float32]: ...
 
 
 def measure_heads(
-    trace: AttentionTrace, kind: str, layer: int
+    trace: AttentionTrace, kind: AttentionKind, layer: int
 ) -> dict[str, Float[np.ndarray, " heads"]]:
     """Return every measure of all heads of one layer, and the offsets of offset measures.
 
@@ -82,7 +83,7 @@ def measure_heads(
     return values
 
 
-def rows_of(trace: AttentionTrace, kind: str) -> Rows:
+def rows_of(trace: AttentionTrace, kind: AttentionKind) -> Rows:
     """Return the attention rows of one kind for this sentence."""
     source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
     query, key = source if kind == "encoder" else target, target if kind == "decoder" else source

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 from transformer import measures
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.words import special, word_labels
 
 POSITIONAL, SINK, MIN_SENTENCE_ROWS = 0.9, 0.5, 4
@@ -59,7 +60,7 @@ NONE = Role("none", "·", "none", 0.0)
 
 def roles(
     weights: Float[np.ndarray, "*heads query key"],
-    kind: str,
+    kind: AttentionKind,
     keys: Sequence[str],
     links: Links = (),
 ) -> npt.NDArray[np.object_]:
@@ -131,7 +132,7 @@ def _shape(links: Links) -> str:
     return ""
 
 
-def fixed_offset(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+def fixed_offset(offset: int, share: float, kind: AttentionKind, keys: Sequence[str]) -> Role:
     """Return the role of a head whose rows attend to one offset."""
     if offset == 0:
         text = "attends to the same position" if kind == "cross" else "attends to its own position"
@@ -143,7 +144,9 @@ def fixed_offset(offset: int, share: float, kind: str, keys: Sequence[str]) -> R
     return Role("positional", f"{offset:+d}".replace("-", "−"), text, share)
 
 
-def fixed_offset_from_end(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+def fixed_offset_from_end(
+    offset: int, share: float, kind: AttentionKind, keys: Sequence[str]
+) -> Role:
     """Return the role of a head whose rows attend to one offset from the end of the sentence."""
     # The end of the sentence is before its </s>, if it has one.
     end_offset = offset - int(special(keys[-1:])[0])

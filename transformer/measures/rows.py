@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.pieces import Pieces
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Rows:
         linked: whether gold links align the predicted word with the key; cross-attention only.
     """
 
-    kind: str
+    kind: AttentionKind
     query: Integer[np.ndarray, "sentences query"]
     key: Integer[np.ndarray, "sentences key"]
     writes: Integer[np.ndarray, "sentences query"]

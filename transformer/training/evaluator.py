@@ -20,6 +20,7 @@ from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
+from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
@@ -140,7 +141,7 @@ class Evaluator:
         """Return loss, token accuracy and, with gold alignments, AER of the first `max_pairs`."""
         pairs, gold = self._valid[:max_pairs], self.probe_set.gold[:max_pairs]
         order = by_length([len(src) for src, _ in pairs], [len(tgt) for _, tgt in pairs])
-        kinds = ("cross", "encoder") if gold else ()
+        kinds: tuple[AttentionKind, ...] = ("cross", "encoder") if gold else ()
         nll, n_correct, positions = 0.0, 0, 0
         attention: dict[str, list[npt.NDArray[np.floating]]] = {kind: [] for kind in kinds}
         for start in range(0, len(order), BATCH_SIZE):
@@ -198,8 +199,8 @@ class Evaluator:
 
     @torch.no_grad()
     def _teacher_forced_pass(
-        self, pairs: list[tuple[list[int], list[int]]], kinds: tuple[str, ...]
-    ) -> tuple[Tensor, Tensor, dict[str, npt.NDArray[np.float32]]]:
+        self, pairs: list[tuple[list[int], list[int]]], kinds: tuple[AttentionKind, ...]
+    ) -> tuple[Tensor, Tensor, dict[AttentionKind, npt.NDArray[np.float32]]]:
         """Return logits (pairs, tgt, vocab), target ids (pairs, tgt) and attention weights.
 
         The weights are by kind: (pairs, layers, heads, query, key).

@@ -23,8 +23,8 @@ from transformer.analysis.findings import FINDINGS, Finding
 from transformer.analysis.findings import by_measure as by_measure_module
 from transformer.analysis.findings import single_heads as single_heads_module
 from transformer.analysis.findings import word_alignment as words_module
-from transformer.analysis.interventions.switching import Head
 from transformer.analysis.roles.head_measures import StrongestKeys
+from transformer.measures.kinds import Head
 
 Rng = np.random.Generator
 LAYERS, HEADS = 2, 4  # of the tiny model

@@ -17,7 +17,8 @@ from transformer.analysis.importance.pruning import (
     pruning_curve,
     random_order,
 )
-from transformer.analysis.interventions.switching import Head, all_heads
+from transformer.analysis.interventions.switching import all_heads
+from transformer.measures.kinds import Head
 
 ROOT = Path(__file__).resolve().parents[3]
 HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)]

@@ -13,8 +13,8 @@ from transformer import Translator
 from transformer.analysis.interventions import blanking as module
 from transformer.analysis.interventions.blanking import CellEffects, blank_cells
 from transformer.analysis.interventions.patches import blanked
-from transformer.analysis.interventions.switching import Head
 from transformer.inference import Trace
+from transformer.measures.kinds import Head
 
 TEXT, LENGTH = "She paints a boat.", 6
 HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 0, 3), ("cross", 1, 2)]

@@ -10,6 +10,7 @@ from tests.analysis.small_models import logits, with_gates
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import switching
 from transformer.analysis.interventions.patches import masked_tokens
+from transformer.measures.kinds import KINDS
 
 TEXT = "My aunt hides the lamp today."
 SOME_HEADS = [
@@ -37,7 +38,7 @@ def test_gates_of_1_change_no_bit(translator: Translator) -> None:
     assert torch.equal(logits(translator, TEXT, target, hooks=hooks), plain)
 
 
-@pytest.mark.parametrize("kind", switching.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_gate_scales_the_rows_of_w_o(translator: Translator, kind: str) -> None:
     gates = {(kind, 0, 1): 0.25, (kind, 0, 2): -1.0, (kind, 1, 3): 0.0}
     target = translator.vocabulary.encode("Un pilote vend des livres.")

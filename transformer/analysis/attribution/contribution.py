@@ -23,6 +23,7 @@ from transformer.analysis.attribution.gradients import Gradients
 from transformer.analysis.attribution.norms import contributions
 from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures.kinds import AttentionKind, Head
 from transformer.model import Transformer
 
 QUANTITIES = ("weight", "norm", "gradient", "product")
@@ -41,7 +42,7 @@ class Contribution:
             missing if no gradients were given.
     """
 
-    head: tuple[str, int, int]
+    head: Head
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     writes: tuple[str, ...] | None
@@ -100,7 +101,7 @@ class Contribution:
 def contribution(
     model: Transformer,
     trace: Trace,
-    kind: str,
+    kind: AttentionKind,
     layer: int,
     head: int,
     gradients: Gradients | None = None,

@@ -43,11 +43,12 @@ from transformer.analysis.attribution.norms import (
 )
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
+from transformer.measures.kinds import AttentionKind, Head
 from transformer.model import Transformer
 from transformer.model.layers import FeedForward
 
 Numbers = npt.NDArray[np.float64]
-KINDS = {"decoder": "self_attn", "cross": "cross_attn"}
+KINDS: dict[AttentionKind, str] = {"decoder": "self_attn", "cross": "cross_attn"}
 MAX_POSITIONS = 2**13
 """Maximum number of positions of one ablation pass, over all heads in it."""
 
@@ -68,12 +69,12 @@ class DirectLogits:
     table: pd.DataFrame
     without: dict[str, Float[np.ndarray, "layers heads"]]
 
-    def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
+    def heads(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
         """Return the direct contribution of every head of a kind, "decoder" or "cross"."""
         rows = self.table[self.table["part"] == kind]
         return np.asarray(rows["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
 
-    def removed(self, kind: str) -> Float[np.ndarray, "layers heads"]:
+    def removed(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
         """Return the drop of the value when each head is ablated, including indirect effects."""
         return self.value - self.without[kind]
 
@@ -200,7 +201,7 @@ def _values_without_heads(
     return dict(zip(KINDS, values, strict=True))
 
 
-def _ablation_hooks(heads: list[tuple[str, int, int]], position: int) -> Hooks:
+def _ablation_hooks(heads: list[Head], position: int) -> Hooks:
     """Set the output of head n to 0 at the position in copy n."""
     sites: dict[str, list[tuple[int, int]]] = {}
     for copy, (kind, layer, head) in enumerate(heads):

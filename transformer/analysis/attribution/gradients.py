@@ -25,6 +25,7 @@ from torch import Tensor
 from transformer.analysis.attribution.norms import check_same_model
 from transformer.hooks import Hooks
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 
 EMBEDDINGS = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
@@ -128,7 +129,7 @@ def _forward_recording(
     return model(src, tgt, hooks=Hooks({**callers, **dict.fromkeys(names, record)}))[0], recorded
 
 
-def _sites(kind: str, n_layers: int) -> list[str]:
+def _sites(kind: AttentionKind, n_layers: int) -> list[str]:
     return [WEIGHTS[kind].format(layer) for layer in range(n_layers)]
 
 

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import AddAndNorm
@@ -32,7 +33,7 @@ MAX_BLOCK_NUMBERS = 2**22
 
 
 def vectors(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> Float[np.ndarray, "heads key d_model"]:
     """Return f(x_j) of every head, the head's contribution to a query with weight 1 on key j.
 
@@ -53,7 +54,9 @@ def vectors(
     return value_vectors
 
 
-def _gates(trace: Trace, kind: str, layer: int, site: str) -> Float[np.ndarray, "heads 1 1"]:
+def _gates(
+    trace: Trace, kind: AttentionKind, layer: int, site: str
+) -> Float[np.ndarray, "heads 1 1"]:
     """Return the factor by which a hook scaled each head's output: 1 without such a hook."""
     expected = trace.weights(kind, layer) @ trace[f"{site}.hook_value"]
     written = trace[f"{site}.hook_heads"]
@@ -70,7 +73,7 @@ def _gates(trace: Trace, kind: str, layer: int, site: str) -> Float[np.ndarray, 
 
 
 def contributions(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> Float[np.ndarray, "heads query key"]:
     """Return ‖α_ij f(x_j)‖ of every head; shape as `trace.weights(kind, layer)`. Raises the errors
     of `vectors`."""
@@ -79,7 +82,7 @@ def contributions(
 
 
 def summed_contributions(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> Float[np.ndarray, "query key"]:
     """Return ‖Σ_h α_ij f(x_j)‖: the norm of the sum of the heads' vectors (their section 5).
 
@@ -92,7 +95,7 @@ def summed_contributions(
 
 
 def summed_vectors(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> Iterator[Float[np.ndarray, "some key d_model"]]:
     """Yield Σ_h α_ij f(x_j) for blocks of queries.
 
@@ -107,7 +110,7 @@ def summed_vectors(
 
 
 def attention_module(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> tuple[MultiHeadAttention, str]:
     """Return the module of one kind and layer, and its name in model and trace. Raises the errors
     of `vectors`."""

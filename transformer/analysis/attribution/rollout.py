@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.inference.trace import Trace
+from transformer.measures.kinds import AttentionKind
 
 Heads = Literal["mean", "max"] | int
 """How the heads of a layer are combined: their mean, their maximum, or a single head."""
@@ -81,7 +82,7 @@ def joint(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Relevan
     )
 
 
-def matrices(trace: Trace, kind: str, heads: Heads = "mean") -> Stack:
+def matrices(trace: Trace, kind: AttentionKind, heads: Heads = "mean") -> Stack:
     """Return one matrix per layer whose rows sum to 1, in double precision. Raises the errors of
     `encoder`."""
     layers = np.stack([trace.weights(kind, layer) for layer in range(trace.depth(kind))])

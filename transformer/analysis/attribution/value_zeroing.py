@@ -29,12 +29,13 @@ from torch import Tensor
 from transformer.analysis.attribution import norms
 from transformer.analysis.attribution.rollout import Relevance, joint_rollout, layer_products
 from transformer.inference.trace import Trace
+from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.model.layers import DecoderLayer, EncoderLayer
 
 
 def scores(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> Float[np.ndarray, "query key"]:
     """Return c_ij of one attention, 0 to 2; 0 where the mask blocks.
 
@@ -51,7 +52,11 @@ def scores(
 
 @torch.inference_mode()
 def _output_changes(
-    model: Transformer, trace: Trace, kind: str, layer: int, extra: np.ndarray | None = None
+    model: Transformer,
+    trace: Trace,
+    kind: AttentionKind,
+    layer: int,
+    extra: np.ndarray | None = None,
 ) -> Float[np.ndarray, "query keys"]:
     """Return `scores`, with a last column for the removal of `extra`, (query, d_model), if
     given."""
@@ -98,7 +103,7 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
 
 
 def _mixing(
-    model: Transformer, trace: Trace, kind: str, layer: int
+    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
 ) -> Float[np.ndarray, "query query"]:
     """Return the scores of self-attention; the diagonal includes that of the residual
     connection."""
@@ -111,7 +116,7 @@ def _mixing(
 class _LaterSublayers:
     """The part of the layer above one attention, position by position."""
 
-    def __init__(self, model: Transformer, trace: Trace, kind: str, layer: int) -> None:
+    def __init__(self, model: Transformer, trace: Trace, kind: AttentionKind, layer: int) -> None:
         self.layer = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
         self.memory: Tensor | None = None
         if kind == "decoder":

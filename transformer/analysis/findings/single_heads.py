@@ -21,9 +21,10 @@ from transformer.analysis.findings.finding import (
     with_minus_signs,
 )
 from transformer.analysis.importance.ablation import losses_without
-from transformer.analysis.interventions.switching import Head, all_heads
+from transformer.analysis.interventions.switching import all_heads
 from transformer.inference import Translator
 from transformer.measures.chart import Chart
+from transformer.measures.kinds import Head
 from transformer.measures.naming import index_name
 
 FLOOR = 0.01

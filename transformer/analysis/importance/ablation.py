@@ -29,14 +29,9 @@ from transformer.analysis.evidence.bootstrap import (
     percentile_interval,
     resampled_counts,
 )
-from transformer.analysis.interventions.switching import (
-    Head,
-    all_heads,
-    check_heads,
-    site,
-    switched_off,
-)
+from transformer.analysis.interventions.switching import all_heads, check_heads, site, switched_off
 from transformer.inference import Translator
+from transformer.measures.kinds import Head
 from transformer.model.attention import MultiHeadAttention, padding_mask
 
 Group = tuple[Head, ...]

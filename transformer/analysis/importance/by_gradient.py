@@ -34,9 +34,10 @@ from transformer.analysis.corpora.passes import (
     losses,
     no_progress,
 )
-from transformer.analysis.interventions.switching import KINDS, Head, site
+from transformer.analysis.interventions.switching import site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
+from transformer.measures.kinds import KINDS, AttentionKind, Head
 from transformer.model import Transformer
 
 GateUnit = Literal["sentence", "position"]
@@ -109,7 +110,7 @@ def gradient_importances(
     progress(1.0, "measured")
     layers = range(translator.model.config.n_layers)
 
-    def stacked(unit: GateUnit, kind: str) -> Float[np.ndarray, "layers heads"]:
+    def stacked(unit: GateUnit, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
         count = len(corpus) if unit == "sentence" else positions[kind]
         return np.stack([sums[unit][site(kind, layer, "heads")] for layer in layers]) / count
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
-from transformer.analysis.interventions.switching import Head, switched_off
+from transformer.analysis.interventions.switching import switched_off
 from transformer.inference.translator import Translator
+from transformer.measures.kinds import Head
 
 MAX_SINGLE_HEADS = 6
 """Number of heads to try one by one before whole layers."""

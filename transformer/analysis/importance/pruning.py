@@ -25,8 +25,8 @@ from transformer.analysis.corpora.passes import (
 )
 from transformer.analysis.evidence.bootstrap import mean_loss, percentile_interval, resampled_counts
 from transformer.analysis.importance.ablation import losses_without, measure_without
-from transformer.analysis.interventions.switching import KINDS, Head
 from transformer.inference import Translator
+from transformer.measures.kinds import KINDS, Head
 
 
 def random_order(heads: Sequence[Head], seed: int) -> list[Head]:

@@ -14,13 +14,13 @@ from transformer.analysis.interventions.patches import (
     without_pieces,
 )
 from transformer.analysis.interventions.switching import (
-    Head,
     combined,
     site,
     switched_off,
     to_mean,
     uniform,
 )
+from transformer.measures.kinds import Head
 
 __all__ = [
     "Comparison",

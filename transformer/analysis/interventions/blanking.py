@@ -21,10 +21,11 @@ from torch import Tensor
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, no_progress
 from transformer.analysis.interventions.patches import check_query, rescaled
-from transformer.analysis.interventions.switching import Head, site
+from transformer.analysis.interventions.switching import site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
+from transformer.measures.kinds import AttentionKind, Head
 from transformer.model import Transformer
 
 Cell = tuple[int, int]  # query, key
@@ -162,7 +163,7 @@ def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:
 
 @torch.inference_mode()
 def _log_probabilities(
-    model: Transformer, trace: Trace, hooks: Hooks, copies: int, kind: str
+    model: Transformer, trace: Trace, hooks: Hooks, copies: int, kind: AttentionKind
 ) -> Float[Tensor, "copies token"]:
     """Return log-probabilities of the trace's output tokens, in a batch of copies of the
     sentence."""

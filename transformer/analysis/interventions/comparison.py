@@ -16,6 +16,7 @@ from transformer.inference import Translator
 from transformer.inference.options import DecodingOptions
 from transformer.inference.results import Translation
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures.kinds import AttentionKind
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +81,7 @@ class Comparison:
             ]
         )
 
-    def attention_rows(self, kind: str) -> Float[np.ndarray, "layers heads query"]:
+    def attention_rows(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads query"]:
         """Return the change of each attention row: total variation distance, ½ Σ_j |a_ij − b_ij|, 0
         to 1.
 
@@ -100,7 +101,7 @@ class Comparison:
         )
         return np.asarray(np.abs(after - before).sum(axis=-1) / 2)
 
-    def attention(self, kind: str) -> Float[np.ndarray, "layers heads"]:
+    def attention(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
         """Return the mean of `attention_rows` over the queries."""
         return np.asarray(self.attention_rows(kind).mean(axis=-1))
 

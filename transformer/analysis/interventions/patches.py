@@ -20,11 +20,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.analysis.interventions.switching import Head, check_heads, site
+from transformer.analysis.interventions.switching import check_heads, site
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import Array, Trace
+from transformer.measures.kinds import AttentionKind, Head
 
 
 def replaced_row(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> Hooks:
@@ -84,7 +85,7 @@ def rescaled(weights: Tensor) -> Tensor:
 
 
 def _row_hook(
-    kind: str,
+    kind: AttentionKind,
     layer: int,
     head: int,
     query: int,

@@ -31,10 +31,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, no_progress
-from transformer.analysis.interventions.switching import KINDS, site
+from transformer.analysis.interventions.switching import site
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
+from transformer.measures.kinds import KINDS, AttentionKind
 from transformer.model import Transformer
 
 Part = Literal["stream", "attention", "ffn", "heads"]
@@ -65,7 +66,7 @@ class SitePatch:
     site: str
     stack: str
     layer: int
-    kind: str = ""
+    kind: AttentionKind | Literal[""] = ""
     head: int | None = None
     position: int | None = None
 
@@ -99,7 +100,7 @@ class PatchingSweep:
         sites = list(dict.fromkeys(rows["site"]))
         return sites, rows["restored"].to_numpy(np.float64).reshape(len(sites), -1)
 
-    def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
+    def heads(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
         """Return `restored` of each head of one kind, patched at all positions."""
         rows = self.table[(self.table["part"] == "heads") & (self.table["kind"] == kind)]
         layers = 1 + int(rows["layer"].max())

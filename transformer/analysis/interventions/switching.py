@@ -14,22 +14,19 @@ from collections.abc import Iterable, Iterator, Mapping
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig, did_you_mean
+from transformer.config import ModelConfig
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures.head_codes import parse_heads
-
-Head = tuple[str, int, int]
-
-KINDS = tuple(WEIGHTS)
+from transformer.measures.kinds import KINDS, AttentionKind, Head, checked_kind
 
 
-def site(kind: str, layer: int, point: str) -> str:
+def site(kind: AttentionKind, layer: int, point: str) -> str:
     """Return the name of a hook of one attention: `site("cross", 5, "heads")`."""
     return WEIGHTS[kind].format(layer).removesuffix("weights") + point
 
 
-def all_heads(config: ModelConfig, kinds: Iterable[str] = KINDS) -> list[Head]:
+def all_heads(config: ModelConfig, kinds: Iterable[AttentionKind] = KINDS) -> list[Head]:
     """Return every head of these kinds, from the lowest layer up."""
     return [
         (kind, layer, head)
@@ -47,11 +44,7 @@ def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
     """
     checked = list(dict.fromkeys(heads))
     for kind, layer, head in checked:
-        if kind not in KINDS:
-            kinds = ", ".join(map(repr, KINDS))
-            raise ValueError(
-                f"kind must be one of {kinds}, not {kind!r}{did_you_mean(kind, KINDS)}"
-            )
+        checked_kind(kind)
         if not 0 <= layer < config.n_layers:
             raise ValueError(
                 f"there is no layer {layer}; the layers are 0 to {config.n_layers - 1}"
@@ -175,9 +168,9 @@ def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace])
 
 def _by_attention(
     config: ModelConfig, heads: Iterable[Head]
-) -> Iterator[tuple[str, int, list[int]]]:
+) -> Iterator[tuple[AttentionKind, int, list[int]]]:
     """Group heads by attention: yield kind, layer and the numbers of its heads."""
-    groups: dict[tuple[str, int], list[int]] = {}
+    groups: dict[tuple[AttentionKind, int], list[int]] = {}
     for kind, layer, head in check_heads(config, heads):
         groups.setdefault((kind, layer), []).append(head)
     for (kind, layer), numbers in groups.items():

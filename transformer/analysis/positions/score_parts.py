@@ -20,6 +20,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from transformer.inference import Trace
+from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.model.attention import split_heads
 
@@ -43,7 +44,7 @@ class ScoreParts:
             biases.
     """
 
-    kind: str
+    kind: AttentionKind
     tokens: tuple[str, ...]
     parts: Float[np.ndarray, "parts heads length length"]
     scores: Float[np.ndarray, "heads length length"]
@@ -105,7 +106,7 @@ class ScoreParts:
         return table
 
 
-def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> ScoreParts:
+def score_parts(model: Transformer, trace: Trace, kind: AttentionKind = "encoder") -> ScoreParts:
     """Split the scores of layer 0's self-attention of the encoder or the decoder.
 
         parts = score_parts(translator.model, translator.trace("I am a student."), "encoder")

@@ -14,10 +14,11 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference import Trace, Translator
+from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 
 SIDES = ("source", "target")
-STACKS = {"source": "encoder", "target": "decoder"}
+STACKS: dict[str, AttentionKind] = {"source": "encoder", "target": "decoder"}
 ORDER_PAIR = ("The dog follows the man.", "The man follows the dog.")
 """Two sentences with the same tokens in another order, for models that read English."""
 

@@ -25,6 +25,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations, pieces_linked, words_of
 from transformer.analysis.corpora.passes import NumberedBatch, Pair
 from transformer.measures.grammar import PIECES, same_word
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.pieces import Pieces
 from transformer.measures.rare import FREQUENT
 from transformer.measures.rows import Rows
@@ -137,7 +138,7 @@ class CorpusTokens:
         ]
         return cls(piece_classes, ranks, ranks >= threshold, links, within)
 
-    def rows(self, kind: str, batch: NumberedBatch) -> Rows:
+    def rows(self, kind: AttentionKind, batch: NumberedBatch) -> Rows:
         """Return the rows of one kind of attention in this batch."""
         src, tgt, out, n_src, n_tgt = (
             tensor.cpu().numpy()

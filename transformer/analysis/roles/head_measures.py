@@ -30,6 +30,7 @@ from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.measures import MEASURES, OffsetShare
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.rows import Rows, RowWeights
 
 Numbers = npt.NDArray[np.float64]
@@ -124,11 +125,11 @@ class HeadMeasures:
 
     corpus: Corpus
     pairs: tuple[Pair, ...]
-    values: Mapping[str, Mapping[str, Float[np.ndarray, "layers heads sentences"]]]
-    rows: Mapping[str, Mapping[str, Float[np.ndarray, "sentences"]]]
-    chance: Mapping[str, Mapping[str, float]]
+    values: Mapping[AttentionKind, Mapping[str, Float[np.ndarray, "layers heads sentences"]]]
+    rows: Mapping[AttentionKind, Mapping[str, Float[np.ndarray, "sentences"]]]
+    chance: Mapping[AttentionKind, Mapping[str, float]]
     best_offsets: Mapping[str, tuple[int, float]]
-    strongest_keys: Mapping[str, StrongestKeys]
+    strongest_keys: Mapping[AttentionKind, StrongestKeys]
 
     def table(self) -> pd.DataFrame:
         """Return a row for each head.
@@ -153,7 +154,7 @@ class HeadMeasures:
         names = [measure.name for measure in ROW_MEASURES]
         return pd.DataFrame(lines, columns=["kind", "layer", "head", *names, *OFFSET_COLUMNS])
 
-    def sentence_values(self, kind: str, layer: int, head: int, measure: str) -> Numbers:
+    def sentence_values(self, kind: AttentionKind, layer: int, head: int, measure: str) -> Numbers:
         """Return one head's measure on every sentence; NaN without an applicable row.
 
         For an `OffsetShare` it is the share of rows at the head's most common offset over the
@@ -170,7 +171,7 @@ class HeadMeasures:
         return np.where(rows > 0, shares, np.nan)
 
     def strongest(
-        self, kind: str, layer: int, head: int, measure: str, n: int = 10
+        self, kind: AttentionKind, layer: int, head: int, measure: str, n: int = 10
     ) -> list[tuple[int, float]]:
         """Return the sentences (numbers from 0) with the largest values of the measure, and the
         values.
@@ -187,7 +188,7 @@ class HeadMeasures:
             if not np.isnan(values[number])
         ]
 
-    def _mean(self, kind: str, measure: str) -> Numbers:
+    def _mean(self, kind: AttentionKind, measure: str) -> Numbers:
         """Return the mean over all rows of the corpus, (layers, heads)."""
         rows = self.rows[kind][measure]
         total = np.nansum(self.values[kind][measure].astype(np.float64) * rows, axis=-1)
@@ -228,14 +229,14 @@ class _Collector:
         config = translator.model.config
         self.pairs = pairs
         self.heads = (config.n_layers, config.n_heads)
-        self.values: dict[str, dict[str, Numbers]] = {}
-        self.rows: dict[str, dict[str, Numbers]] = {}
-        self.uniform: dict[str, dict[str, Numbers]] = {}
-        self.keys: dict[str, StrongestKeys] = {}
+        self.values: dict[AttentionKind, dict[str, Numbers]] = {}
+        self.rows: dict[AttentionKind, dict[str, Numbers]] = {}
+        self.uniform: dict[AttentionKind, dict[str, Numbers]] = {}
+        self.keys: dict[AttentionKind, StrongestKeys] = {}
         self.measures = {
             kind: [measure for measure in ROW_MEASURES if kind in measure.kinds] for kind in WEIGHTS
         }
-        self.starts: dict[str, npt.NDArray[np.int64]] = {}
+        self.starts: dict[AttentionKind, npt.NDArray[np.int64]] = {}
         src, out = (
             np.array([len(side) for side in sides])
             for sides in zip(*((p.src, p.out) for p in pairs), strict=True)

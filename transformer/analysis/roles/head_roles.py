@@ -17,6 +17,7 @@ from transformer.analysis.roles.corpus_tokens import MARGIN, MIN_ROWS, RELATIONS
 from transformer.analysis.roles.head_measures import HeadMeasures
 from transformer.measures import role_rules
 from transformer.measures.grammar import PIECES
+from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.role_rules import MIN_SENTENCE_ROWS, NONE, POSITIONAL, SINK, Role
 
 HALF = 0.5
@@ -99,7 +100,7 @@ class HeadRole:
             values.
     """
 
-    kind: str
+    kind: AttentionKind
     layer: int
     head: int
     role: Role
@@ -133,7 +134,7 @@ def head_roles(measured: HeadMeasures, n_strongest: int = 10) -> list[HeadRole]:
 
 
 def _head_role(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> HeadRole:
-    kind, layer, head = str(line["kind"]), int(line["layer"]), int(line["head"])
+    kind, layer, head = checked_kind(line["kind"]), int(line["layer"]), int(line["head"])
     roles = tuple(_roles(measured, line, kind, layer, head))
     role = roles[0] if roles else NONE
     measure = _BY_SHORT.get(role.short) or ROLE_MEASURES[role.group]
@@ -147,7 +148,7 @@ def _head_role(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> Hea
 
 
 def _roles(
-    measured: HeadMeasures, line: pd.Series, kind: str, layer: int, head: int
+    measured: HeadMeasures, line: pd.Series, kind: AttentionKind, layer: int, head: int
 ) -> Iterator[Role]:
     """Yield the roles whose rule is met, in the order of `RULES`."""
     strongest_keys, chance = measured.strongest_keys[kind], measured.chance[kind]
@@ -212,7 +213,7 @@ def _relation_roles(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
                 yield Role(group, *RELATION_TEXTS[name], float(line[name]))
 
 
-def _first_token_share(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
+def _first_token_share(measured: HeadMeasures, line: pd.Series, kind: AttentionKind) -> float:
     """Return the weight on the first token, without the decoder's first rows, which
     have only one key."""
     share, rows = float(line["first"]), measured.rows[kind]["first"]

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from transformer.figures.state import DEFAULTS, FIELDS, Field, State
+from transformer.measures.kinds import AttentionKind
 
 METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Forced decoding"}
 CORPORA = {
@@ -83,7 +84,7 @@ class View:
     seed: int = field(1, "Seed", bounds=(0, 2**31 - 1))
     other: str = field(label="Another sentence")
     other_model: str = field(label="Another model")
-    kind: str = explorer_field("kind")
+    kind: AttentionKind = explorer_field("kind")  # noqa: RUF009  (a string)
     layer: int = explorer_field("layer")
     head: int = explorer_field("head")
     row: int = explorer_field("row")

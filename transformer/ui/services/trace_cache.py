@@ -19,6 +19,7 @@ from transformer.figures.packed_trace import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.hooks import Hooks
 from transformer.inference import Trace
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.registry import SITES, VECTORS
 from transformer.ui.base import visitor
 from transformer.ui.base.address import View
@@ -162,7 +163,7 @@ def with_forced_token(
 
 
 def vectors(
-    model: Model, cached_trace: CachedTrace, kind: str, layer: int, head: int
+    model: Model, cached_trace: CachedTrace, kind: AttentionKind, layer: int, head: int
 ) -> list[Part]:
     """Return queries, keys, values, scores and output of one head, from the same forward pass."""
     prefix = SITES[kind].format(layer) + "hook_"

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.figures.theme import enlarged
+from transformer.measures.kinds import AttentionKind
 from transformer.ui.base import state
 from transformer.ui.widgets import display_names
 
@@ -32,7 +33,7 @@ def chart(figure: go.Figure, key: str, on_point_click: Callable[[], object] | No
 
 
 def head_heatmaps(
-    values_by_kind: Mapping[str, Float[np.ndarray, "layers heads"]],
+    values_by_kind: Mapping[AttentionKind, Float[np.ndarray, "layers heads"]],
     quantity: str,
     key: str,
     title: Callable[[str, float], str],

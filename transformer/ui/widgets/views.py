@@ -12,6 +12,7 @@ from transformer.figures import translation_data
 from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.views import loader
 from transformer.inference import Trace
+from transformer.measures.kinds import AttentionKind, Head
 from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.services import view_scripts
@@ -67,7 +68,7 @@ def pair(
     active: tuple[str, str],
     model: Model,
     trace: Trace,
-    head: tuple[str, int, int],
+    head: Head,
     cell: tuple[int, int] | None,
 ) -> None:
     """Draw two tables of one head (`figures.contributions`). Their selected cell is the view's
@@ -92,7 +93,7 @@ def pair(
     _contributions(key=key, data=data, on_choice_change=select_cell)
 
 
-def cell_of(trace: Trace, kind: str) -> tuple[int, int] | None:
+def cell_of(trace: Trace, kind: AttentionKind) -> tuple[int, int] | None:
     """Return the selected cell if it exists for this kind of attention."""
     view = state.view()
     rows, columns = trace.labels(kind)

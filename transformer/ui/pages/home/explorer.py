@@ -12,6 +12,7 @@ from transformer.figures import PackedTrace, explorer_data, explorer_page, prefi
 from transformer.figures.packed_trace import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
+from transformer.measures.kinds import checked_kind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home, comparison
@@ -68,7 +69,7 @@ def _vector_parts(
 ) -> list[Part]:
     layer = min(int(explorer_state["layer"]), cached_trace.trace.n_layers - 1)
     head = min(int(explorer_state["head"]), cached_trace.trace.n_heads - 1)
-    kind = str(explorer_state["kind"])
+    kind = checked_kind(explorer_state["kind"])
     if model is None:
         return prefixed(query_key_vectors(cached_trace.trace, kind, layer, head), 0)
     return prefixed(trace_cache.vectors(model, cached_trace, kind, layer, head), 0)

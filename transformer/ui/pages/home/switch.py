@@ -10,11 +10,11 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions.comparison import Comparison
-from transformer.analysis.interventions.switching import Head
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
+from transformer.measures.kinds import Head
 from transformer.ui.base import state
 from transformer.ui.base.address import HEADS_FORM
 from transformer.ui.pages.home import Home, switch_controls, switch_head, switch_results

@@ -13,12 +13,13 @@ import streamlit as st
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import CellEffects, blank_cells
 from transformer.analysis.interventions.comparison import Comparison
-from transformer.analysis.interventions.switching import Head, site
+from transformer.analysis.interventions.switching import site
 from transformer.figures.before_after import before_after_bars, size_against_effect
 from transformer.figures.contributions import CellValues
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
+from transformer.measures.kinds import AttentionKind, Head
 from transformer.measures.naming import file_name, token_name
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home
@@ -100,7 +101,7 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
         frame.state_button("Undo this edit", "undo", {"edited_row": ""})
 
 
-def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
+def _row_choice(trace: Trace, kind: AttentionKind, current: EditedRow | None) -> int:
     """Draw a menu of queries. Return the one whose row to edit."""
     rows, exact = trace.labels(kind)[0], display_names.is_exact()
 

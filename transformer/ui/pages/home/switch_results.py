@@ -16,6 +16,7 @@ from transformer.figures.before_after import before_after_bars
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
+from transformer.measures.kinds import checked_kind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home
@@ -153,7 +154,7 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
         view.off,
         moved=shares,
         chosen=(
-            str(explorer_state["kind"]),
+            checked_kind(explorer_state["kind"]),
             int(explorer_state["layer"]),
             int(explorer_state["head"]),
         ),

@@ -16,6 +16,7 @@ from transformer.figures.interval_chart import measurement_chart
 from transformer.figures.positions import table as coloured_table
 from transformer.figures.state import KINDS
 from transformer.measures.chart import Chart
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import display_number, file_name
 from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services.memory_cache import cached
@@ -203,7 +204,7 @@ def _picture(
     corpus: Corpus,
     quantity: str,
     gate: str,
-    kind: str,
+    kind: AttentionKind,
     limit: float,
     weights: bool,
     dark: bool,
@@ -269,7 +270,7 @@ def _curves(model: Model, corpus: Corpus) -> None:
 def _curve(
     model: Model,
     corpus: Corpus,
-    kind: str,
+    kind: AttentionKind,
     highest: float,
     dark: bool,
     _rows: pd.DataFrame,

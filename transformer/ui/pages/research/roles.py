@@ -21,6 +21,7 @@ from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
 from transformer.measures.head_codes import write_heads
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME
@@ -138,7 +139,7 @@ def _role_text(role: Mapping[str, Any]) -> str:
     return "no role" if role["group"] == "none" else display_names.display_text(str(role["text"]))
 
 
-def _kind_grid(kind: str, report: Mapping[str, Any], colour: str) -> Grid:
+def _kind_grid(kind: AttentionKind, report: Mapping[str, Any], colour: str) -> Grid:
     cards = [card for card in report["cards"] if card["kind"] == kind]
     n_heads = 1 + max(card["head"] for card in cards)
 

@@ -12,6 +12,7 @@ from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment, word_before
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import layer_name
 from transformer.measures.words import merge, plain_words
 from transformer.ui.services.models import Model
@@ -25,7 +26,11 @@ from transformer.ui.widgets.lessons.lesson import (
     rounded_percent,
 )
 
-STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+STACKS: dict[AttentionKind, str] = {
+    "encoder": "encoder",
+    "decoder": "decoder",
+    "cross": "cross-attention",
+}
 ALMOST = 0.35
 """Minimum share of a head that nearly attends to the previous word."""
 MIN_SINK_SHARE = 0.4
@@ -36,7 +41,8 @@ MIN_SINK_RATIO = 3.0
 
 def previous_word(case: LessonCase) -> Question:
     """Ask for a head that attends to the previous word."""
-    shares = {kind: _previous_word_shares(case.trace, kind) for kind in ("encoder", "decoder")}
+    stacks: tuple[AttentionKind, ...] = ("encoder", "decoder")
+    shares = {kind: _previous_word_shares(case.trace, kind) for kind in stacks}
     kind = max(shares, key=lambda name: float(shares[name].max(initial=0)))
     best = shares[kind]
     if best.max(initial=0) < MIN_SHARE:
@@ -79,7 +85,7 @@ def previous_word(case: LessonCase) -> Question:
     )  # fmt: skip
 
 
-def _previous_word_shares(trace: Trace, kind: str) -> Float[np.ndarray, "layers heads"]:
+def _previous_word_shares(trace: Trace, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
     """Return every head's mean weight on the previous word; 0 if there are fewer than two words."""
     numbers, labels = plain_words(trace.src_tokens if kind == "encoder" else trace.tgt_tokens)
     rows = np.stack(
@@ -97,8 +103,9 @@ def sink(case: LessonCase) -> Question:
     word_tokens = [n for n, token in enumerate(tokens) if any(map(str.isalpha, _text(token)))]
     if len(word_tokens) < 3:
         raise LessonUnavailable("its sentence is shorter than three words")
-    candidates: list[tuple[float, str, int, int]] = []
-    for kind in ("encoder", "cross"):
+    candidates: list[tuple[float, AttentionKind, int, int]] = []
+    over_source: tuple[AttentionKind, ...] = ("encoder", "cross")
+    for kind in over_source:
         mean = np.stack([trace.weights(kind, i).mean(axis=-2) for i in range(trace.n_layers)])
         for column in set(range(len(tokens))) - {*word_tokens}:
             number = int(mean[..., column].argmax())
