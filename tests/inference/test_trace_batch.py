@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +52,48 @@ def test_targets_hooks_and_names_work_as_in_trace(translator: Translator) -> Non
     with pytest.raises(ValueError, match="there are 2 texts and 1 targets"):
         translator.trace_batch(TEXTS[:2], targets=targets[:1])
     assert translator.trace_batch([]) == []
+
+
+@pytest.mark.parametrize("with_hooks", [False, True])
+def test_forced_outputs_take_one_pass_through_encoder_and_decoder(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch, with_hooks: bool
+) -> None:
+    passes: list[str] = []
+    for name in ("encode", "decode"):
+        method = getattr(Transformer, name)
+
+        def counted(*arguments: Any, name: str = name, method: Any = method, **more: Any) -> Any:
+            passes.append(name)
+            return method(*arguments, **more)
+
+        monkeypatch.setattr(Transformer, name, counted)
+    calls: list[str] = []
+    sites = ["encoder.layers.0.self_attn.hook_weights", "hook_logits"]
+    hooks = Hooks(dict.fromkeys(sites, lambda tensor, name: calls.append(name)))
+    target = "Elle peint des livres."
+    translator.trace(TEXTS[0], target, hooks=hooks if with_hooks else None)
+    assert passes == ["encode", "decode"]
+    assert calls == (sites if with_hooks else [])
+    passes.clear(), calls.clear()
+    translator.trace_batch(TEXTS, targets=[target] * 4, hooks=hooks if with_hooks else None)
+    assert passes == ["encode", "decode"]
+    assert calls == (sites if with_hooks else [])
+
+
+def test_a_batch_of_forced_outputs_has_the_translations_of_single_ones(
+    translator: Translator,
+) -> None:
+    targets = ["Elle peint des livres.", "Le boulanger.", "Elle.", "Ma tante."]
+    batch = translator.trace_batch(TEXTS, targets=targets, candidates=3)
+    for text, target, trace in zip(TEXTS, targets, batch, strict=True):
+        alone = translator.translate(text, target=target, candidates=3)
+        assert trace.translation.method == alone.method == "forced"
+        assert trace.translation.ids == alone.ids
+        assert trace.translation.log_probability == pytest.approx(alone.log_probability, abs=1e-4)
+        for step, step_alone in zip(trace.translation.steps, alone.steps, strict=True):
+            assert [c.token for c in step.candidates] == [c.token for c in step_alone.candidates]
+    with pytest.raises(TypeError, match="takes a list of texts"):
+        translator.trace_batch("She.", targets=["Elle."])
 
 
 def test_the_dimensions_of_every_hook_point_are_known(translator: Translator) -> None:

@@ -301,7 +301,7 @@ def test_a_prefix_is_text_or_ids(translator: Translator) -> None:
 
 
 def test_a_text_and_a_list_are_not_confused(translator: Translator) -> None:
-    with pytest.raises(TypeError, match="translate_batch takes a list of texts"):
+    with pytest.raises(TypeError, match="takes a list of texts"):
         translator.translate([TEXT])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="translate takes one text"):
         translator.translate_batch(TEXT)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -21,29 +21,36 @@ BATCH = 16
 
 def trace_batch(
     decoder: SequenceDecoder,
-    translations: Sequence[Translation],
+    sources: Sequence[Sequence[int]],
+    outputs: Sequence[Sequence[int]],
+    translation_of: Callable[[int, Tensor], Translation],
     pieces: Sequence[str],
     hooks: Hooks | None,
     names: NamesFilter,
 ) -> list[Trace]:
-    """Return the trace of each translation, in the same order.
+    """Return the trace of each source and its output, in the same order.
 
     Runs the encoder and the decoder once for each batch of sentences of similar length. The tensors
     of a trace are copies without padding.
+
+    Args:
+        sources, outputs: ids of every sentence.
+        translation_of: returns the translation of a sentence from its number and the logits that
+            its output was chosen from, (tgt, vocab).
     """
     traces: dict[int, Trace] = {}
-    for indices in group_by_length([len(one.src_ids) for one in translations], BATCH):
-        batch = [translations[i] for i in indices]
+    for indices in group_by_length([len(source) for source in sources], BATCH):
         recording = Recording(decoder.model, hooks, names)
-        memory = decoder.encode([[*one.src_ids] for one in batch], recording.hooks)
-        decoder.logits(memory, [[*one.ids] for one in batch], recording.hooks)
+        memory = decoder.encode([[*sources[i]] for i in indices], recording.hooks)
+        logits = decoder.logits(memory, [[*outputs[i]] for i in indices], recording.hooks)
         tensors = recording.finished()
-        for row, (index, translation) in enumerate(zip(indices, batch, strict=True)):
+        for row, index in enumerate(indices):
+            translation = translation_of(index, logits[row, : len(outputs[index])])
             sentence_tensors = {
                 name: _cut(tensor, name, row, translation) for name, tensor in tensors.items()
             }
             traces[index] = trace_of(translation, decoder.config, pieces, sentence_tensors)
-    return [traces[i] for i in range(len(translations))]
+    return [traces[i] for i in range(len(sources))]
 
 
 def _cut(tensor: Tensor, name: str, row: int, translation: Translation) -> Tensor:

@@ -23,6 +23,7 @@ from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.encoding import encode_prefix, encode_sources, encode_target
 from transformer.inference.options import Decoding, DecodingOptions, decoding_for
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
+from transformer.inference.search import record_forced
 from transformer.inference.trace import Trace
 from transformer.inference.trace_batch import trace_batch
 from transformer.inference.trace_recording import Recording, trace_of
@@ -169,9 +170,7 @@ class Translator:
         Sentences of similar length are padded and batched together, so hooks receive batches, and
         several of them for a long list.
         """
-        if isinstance(texts, str):
-            raise TypeError("translate_batch takes a list of texts; translate takes one text")
-        return self._translate(list(texts), targets, hooks, decoding_for(options, targets))
+        return self._translate(_text_list(texts), targets, hooks, decoding_for(options, targets))
 
     def check(self, text: str, target: str | None = None) -> None:
         """Raise ValueError if `text` or `target` is blank or too long."""
@@ -225,8 +224,28 @@ class Translator:
         share a pass, and hooks receive batches. A trace holds no padding and equals that of `trace`
         to rounding. Pass `names` for many sentences: all hook points of one take megabytes.
         """
-        translations = self.translate_batch(texts, targets=targets, hooks=hooks, **options)
-        return trace_batch(self._decoder, translations, self._pieces, hooks, names)
+        if targets is None:
+            translations = self.translate_batch(texts, hooks=hooks, **options)
+            return trace_batch(
+                self._decoder,
+                [translation.src_ids for translation in translations],
+                [translation.ids for translation in translations],
+                lambda number, logits: translations[number],
+                self._pieces,
+                hooks,
+                names,
+            )
+        texts, decoding = _text_list(texts), decoding_for(options, targets)
+        sources = encode_sources(self.vocabulary, texts, self.model.config)
+        outputs = self._all_target_ids(texts, targets, decoding)
+
+        def forced(number: int, logits: Tensor) -> Translation:
+            output = record_forced(logits, outputs[number], self.model.config, decoding.candidates)
+            return self._translation(
+                texts[number], sources[number], Output(output), decoding, hooks
+            )
+
+        return trace_batch(self._decoder, sources, outputs, forced, self._pieces, hooks, names)
 
     def run_with_cache(
         self,
@@ -308,14 +327,17 @@ class Translator:
         prefix: Sequence[int] = (),
     ) -> list[Translation]:
         sources = encode_sources(self.vocabulary, texts, self.model.config)
-        if targets is not None and len(targets) != len(texts):
-            raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
-        target_ids = (
-            None if targets is None else [self._target_ids(target, decoding) for target in targets]
-        )
+        target_ids = None if targets is None else self._all_target_ids(texts, targets, decoding)
         outputs = self._decoder.run(sources, decoding, hooks, target_ids, prefix=prefix)
         triples = zip(texts, sources, outputs, strict=True)
         return [self._translation(*triple, decoding, hooks) for triple in triples]
+
+    def _all_target_ids(
+        self, texts: list[str], targets: Sequence[str | Sequence[int]], decoding: Decoding
+    ) -> list[list[int]]:
+        if len(targets) != len(texts):
+            raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
+        return [self._target_ids(target, decoding) for target in targets]
 
     def _target_ids(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
         return self._decoder.check_target(encode_target(self.vocabulary, target), decoding)
@@ -356,6 +378,12 @@ class Translator:
             tree=None if output.search is None else output.search.tree(pieces),
             search=None if hooks else output.search,
         )
+
+
+def _text_list(texts: Iterable[str]) -> list[str]:
+    if isinstance(texts, str):
+        raise TypeError("a batch takes a list of texts; translate takes one text")
+    return list(texts)
 
 
 def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
