@@ -42,6 +42,12 @@ def checksum(page: Page, name: str) -> str:
     return f"{match[1]} {match[2]}"
 
 
+def open_file(page: Page, file: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a saved model").click()
+    chooser.value.set_files(file)
+
+
 def test_a_link_trains_forks_and_reproduces(
     address: str, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -78,6 +84,33 @@ def test_a_link_trains_forks_and_reproduces(
     page.reload()
     wait_until_finished(page, 2)
     assert [checksum(page, "without"), checksum(page, "First run")] == [sum_of_fork, sum_of_first]
+
+    page.goto(f"{address}?run=steps%3D20")
+    wait_until_finished(page)
+    open_file(page, file)
+    wait_until_finished(page)
+    assert checksum(page, "First run") == sum_of_first
+    assert page.url == address
+    broken = tmp_path / "broken.safetensors"
+    broken.write_bytes(file.read_bytes()[:-5])
+    open_file(page, broken)
+    expect(page.get_by_role("alert")).to_contain_text("The model file is truncated")
+
+
+def test_a_model_of_the_tab_opens_in_the_site_views(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
+    wait_until_finished(page)
+    page.get_by_role("button", name="Open in every view").click()
+    page.wait_for_url("**/index.html?model=trained*")
+    expect(page.get_by_label("Languages")).to_have_value("trained")
+    expect(page.get_by_text(re.compile(r"^Layer \d, head \d$")).first).to_be_visible()
+    page.get_by_role("textbox", name="Input", exact=True).fill("a b q")
+    expect(page.get_by_role("button", name="q", exact=True).first).to_be_visible()
+
+    other = new_page(alone=True)
+    other.goto(f"{address.removesuffix('train.html')}index.html?model=trained")
+    expect(other.get_by_text("This browser has no model of yours")).to_be_visible()
 
 
 def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: NewPage) -> None:

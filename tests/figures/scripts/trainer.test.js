@@ -4,11 +4,14 @@ import assert from "node:assert/strict";
 import { caption, changeText, firstFollower } from "../../../transformer/figures/browser/trainer/captions.js";
 import { allSettings, readLink, writeLink } from "../../../transformer/figures/browser/trainer/link.js";
 import { descriptionOf, makeRuns } from "../../../transformer/figures/browser/trainer/runs.js";
-import { modelFile, pairsOf } from "../../../transformer/figures/browser/trainer/saved.js";
+import { modelFile, pairsOf, readModelFile } from "../../../transformer/figures/browser/trainer/saved.js";
 import { headWeights } from "../../../transformer/figures/browser/trainer/heads.js";
 import { meanWithInterval, successor, verdict } from "../../../transformer/figures/browser/trainer/verdict.js";
 import { setExactNames } from "../../../transformer/figures/browser/naming.js";
 import { thinned } from "../../../transformer/figures/browser/trainer/curves.js";
+import { checkpointOf } from "../../../transformer/figures/browser/training/checkpoint.js";
+import { Run } from "../../../transformer/figures/browser/training/run.js";
+import { symbolPieces, Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
 
 setExactNames(false);
 const LINK = "task=sort;seed=3;option.longest=6~0@120;off=c0.1,e1.0~1@200;learning_rate=0.001";
@@ -175,6 +178,64 @@ Deno.test("a model file has its configuration and symbols in the header", async 
   const metadata = JSON.parse(new TextDecoder().decode(saved.subarray(8, 8 + length))).__metadata__;
   assert.deepEqual([JSON.parse(metadata.config), JSON.parse(metadata.symbols)], [{ d_model: 8 }, ["é"]]);
   assert.deepEqual([...saved.subarray(8 + length)], [1, 2, 3, 4]);
+});
+
+Deno.test("a saved model is opened with its weights, or refused in one sentence", async () => {
+  const link = "task=copy;n_layers=1;d_model=32;steps=6~0@2;off=c0.1";
+  const planned = readLink(link);
+  const run = new Run(descriptionOf(planned, 1));
+  while (run.step < 4) run.takeStep();
+  const model = checkpointOf(run);
+  const bytesOf = async (saved, changed = {}) =>
+    new Uint8Array(await modelFile({ ...model, ...changed }, saved).arrayBuffer());
+  const opened = readModelFile(await bytesOf({ link, step: 4, pairs: null }));
+  assert.deepEqual(opened.planned, planned);
+  const again = new Run(descriptionOf(opened.planned, 1), /** @type {any} */ ({ state: opened.state }));
+  assert.equal(again.checksum(), run.checksum());
+  assert.equal(again.settings.off, "c0.1");
+  again.takeStep();
+  assert.equal(again.step, 5);
+
+  const good = await bytesOf({ link, step: 4, pairs: null });
+  const changed = (from, to) => {
+    const bytes = good.slice();
+    const text = new TextDecoder("latin1").decode(bytes.subarray(0, 4000)).indexOf(from);
+    bytes.set(new TextEncoder().encode(to), text);
+    return bytes;
+  };
+  const notFinite = good.slice();
+  notFinite.set([0, 0, 192, 127], notFinite.length - 4);
+  const cases = [
+    [new Uint8Array(3), "truncated"],
+    [new TextEncoder().encode("<script>alert(1)</script>"), "not a safetensors file"],
+    [good.subarray(0, good.length - 9), "truncated"],
+    [changed('{"', "[["), "header cannot be read"],
+    [changed("F32", "I64"), "as I64"],
+    [changed('"shape":[30,32]', '"shape":[30,31]'), "do not fill its shape"],
+    [changed("w_1.weight", "w_9.weight"), "has no weights encoder.layers.0.ffn.w_1.weight"],
+    [notFinite, "not finite"],
+    [await bytesOf(null), "does not say how its model was trained"],
+    [await bytesOf(/** @type {any} */ ({ link, step: -1, pairs: null })), "does not say how"],
+    [await bytesOf(/** @type {any} */ ({ link, step: 1, pairs: { train: [1] } })), "does not say how"],
+    [await bytesOf({ link: "task=rhyme", step: 4, pairs: null }), "There is no task"],
+    [await bytesOf({ link: "d_model=64", step: 4, pairs: null }), "which its run needs"],
+  ];
+  for (const [bytes, message] of cases) {
+    assert.throws(
+      () => readModelFile(/** @type {any} */ (bytes)),
+      (error) => error.message.includes(message) && !error.message.includes("\n"),
+      String(message),
+    );
+  }
+  const other = /** @type {any} */ ({ state: { ...opened.state, weights: new Float32Array(5) } });
+  assert.throws(() => new Run(descriptionOf(planned, 1), other), /has 5 weights; this run has/);
+});
+
+Deno.test("the site reads the symbols of a model that was trained here", () => {
+  const vocabulary = new Vocabulary(symbolPieces(["a", "b", "12"]));
+  assert.deepEqual(vocabulary.encode(" a 12  b "), [4, 6, 5, 2]);
+  assert.deepEqual(vocabulary.encode("a é"), [4, 3, 2]);
+  assert.equal(vocabulary.decode([6, 4, 2, 5]), "12 a");
 });
 
 Deno.test("weights of a head are at its place in the example", () => {

@@ -8,6 +8,7 @@ import { explorePage } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { homePage } from "./live-home.js";
 import { makeLoading } from "./live-loading.js";
+import { kept, OPENED_MODEL } from "./trainer/kept.js";
 
 const DEPTH_PAGES = {
   heads: explorePage,
@@ -17,14 +18,38 @@ const DEPTH_PAGES = {
 const KEPT_FIELDS = ["model", "text", "kind", "layer", "head", "off", "ablation"]; // fields kept in another depth
 const MODEL_FIELDS = ["off", "force", "step"]; // fields that mean nothing for another model
 
+const TRAINED = "trained"; // the name of the model that the page Train has opened here
+const NO_TRAINED_MODEL =
+  "This browser has no model of yours: train one on the page Train, and choose “Open in every view” there.";
+
+// The site's data of a model that this browser has trained.
+const trainedModel = ({ config, symbols, safetensors, title, examples }) => ({
+  label: `${title} (trained in this browser)`,
+  reads: "",
+  writes: "",
+  languages: ["", ""],
+  hint: "Symbols separated by spaces",
+  examples,
+  config,
+  symbols,
+  safetensors,
+  aligner: null,
+  aligner_agreement: null,
+  prepared: { text: null },
+});
+
 /** @param {Record<string, Tab>} tabs the explorer's views @param {any} site the data of the site that Python writes */
-export function openLive(tabs, site) {
+export async function openLive(tabs, site) {
+  const isTrained = new URLSearchParams(location.search).get("model") === TRAINED;
+  const trained = isTrained ? await kept(OPENED_MODEL) : null;
+  if (trained) site.models[TRAINED] = trainedModel(trained);
   const models = modelSelect(site);
   const progress = makeLoading(draw);
   const top = el("div", { class: "hu-live-page" });
   const body = el("div", { class: "hu-live-body" });
   document.getElementById("hu-live").replaceChildren(
     el("div", { class: "hu-live-top" }, el("label", { class: "hu-live-languages" }, models), progress.node),
+    ...(isTrained && !trained ? [el("p", { class: "hu-live-note" }, NO_TRAINED_MODEL)] : []),
     top,
     body,
   );

@@ -5,6 +5,7 @@
 
 import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/hooks.js";
 import { forcedPrefix, Translator } from "../model/translator.js";
+import { symbolPieces } from "../model/vocabulary.js";
 import { LessonCase, LessonUnavailable } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
 import { fitsStrip } from "../trace/glance-data.js";
@@ -166,7 +167,12 @@ function getTranslator(name) {
 }
 
 async function loadTranslator(name) {
-  const { config, files } = site.models[name];
+  const { config, files, symbols, safetensors } = site.models[name];
+  if (safetensors) { // trained in this browser
+    const translator = new Translator(config, safetensors, symbolPieces(symbols));
+    self.postMessage({ loading: { model: name, ready: true, stored: true } });
+    return translator;
+  }
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const loaded = files.map(() => 0);
   let failed = false;

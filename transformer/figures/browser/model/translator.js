@@ -27,7 +27,7 @@ export class TextError extends Error {}
  */
 
 export class Translator {
-  /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array} vocabulary vocabulary.model @param {boolean} fast use SIMD if the browser supports it */
+  /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array | import("./vocabulary.js").Piece[]} vocabulary vocabulary.model, or its pieces @param {boolean} fast use SIMD if the browser supports it */
   constructor(config, weights, vocabulary, fast = true) {
     this.vocabulary = new Vocabulary(vocabulary);
     const kernels = fast ? kernelsIfSupported(3.1 * weights.length) : null; // float16 and float32

@@ -7,38 +7,25 @@ import { readMessage } from "./protobuf.js";
 
 const [NORMAL, UNKNOWN, CONTROL, BYTE] = [1, 2, 3, 6]; // kinds of pieces
 const UNIGRAM = 1;
+const USUAL_NORMALIZER = { 3: 1, 4: 1 }; // a space before the text, single spaces
 const UNKNOWN_PENALTY = 10; // below the least probable piece
 
+/** @typedef {{ text: string, score: number, kind: number }} Piece */
+
+// The pieces of a vocabulary of words: the special ones, then one for each symbol, as Python's `symbol_model` makes them.
+/** @param {string[]} symbols @returns {Piece[]} */
+export const symbolPieces = (symbols) => [
+  ...["<pad>", "<s>", "</s>"].map((text) => ({ text, score: 0, kind: CONTROL })),
+  { text: "<unk>", score: 0, kind: UNKNOWN },
+  ...symbols.map((symbol) => ({ text: `▁${symbol}`, score: 0, kind: NORMAL })),
+];
+
 export class Vocabulary {
-  /** @param {Uint8Array} model the bytes of vocabulary.model */
+  /** @param {Uint8Array | Piece[]} model the bytes of vocabulary.model, or its pieces */
   constructor(model) {
-    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-    const [pieces, trainer, normalizer] = [[], {}, { 3: 1, 4: 1 }];
-    try {
-      readMessage(model, (number, value) => {
-        if (number === 1) {
-          const piece = { text: "", score: 0, kind: NORMAL };
-          readMessage(value, (part, content) => {
-            if (part === 1) piece.text = decoder.decode(content);
-            if (part === 2) piece.score = content;
-            if (part === 3) piece.kind = content;
-          });
-          pieces.push(piece);
-        }
-        if (number === 2) {
-          readMessage(value, (part, content) => {
-            trainer[part] = content;
-          });
-        }
-        if (number === 3) {
-          readMessage(value, (part, content) => {
-            normalizer[part] = content;
-          });
-        }
-      });
-    } catch {
-      throw new Error("The vocabulary file is damaged: it is not a SentencePiece model.");
-    }
+    const { pieces, trainer, normalizer } = Array.isArray(model)
+      ? { pieces: model, trainer: {}, normalizer: USUAL_NORMALIZER }
+      : readModel(model);
     if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) {
       throw new Error("The vocabulary must be a SentencePiece unigram model.");
     }
@@ -129,4 +116,33 @@ export class Vocabulary {
   bytesOf(character) {
     return [...new TextEncoder().encode(character)].map((byte) => this.bytes.get(byte));
   }
+}
+
+// The messages of a SentencePiece model: pieces, and the fields of trainer_spec and normalizer_spec by their numbers.
+/** @param {Uint8Array} model */
+function readModel(model) {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const [pieces, trainer, normalizer] = [[], {}, { ...USUAL_NORMALIZER }];
+  try {
+    readMessage(model, (number, value) => {
+      if (number === 1) {
+        const piece = { text: "", score: 0, kind: NORMAL };
+        readMessage(value, (part, content) => {
+          if (part === 1) piece.text = decoder.decode(content);
+          if (part === 2) piece.score = content;
+          if (part === 3) piece.kind = content;
+        });
+        pieces.push(piece);
+      }
+      const fields = { 2: trainer, 3: normalizer }[number];
+      if (fields) {
+        readMessage(value, (part, content) => {
+          fields[part] = content;
+        });
+      }
+    });
+  } catch {
+    throw new Error("The vocabulary file is damaged: it is not a SentencePiece model.");
+  }
+  return { pieces, trainer, normalizer };
 }

@@ -1,8 +1,10 @@
 // "Train in this tab" in the app: the same page as a Streamlit component. The app keeps the run's link in its address.
 
 import { streamlitComponent } from "../mount.js";
+import { modelFile } from "./saved.js";
 import { openTrainer } from "./view.js";
 
+const CHUNK = 32_768; // bytes that are made characters at once
 const REPORT_AFTER_MS = 400; // a report reruns the app's page, so that quick changes are reported once
 const sheets = ["../base.css", "./trainer.css"].map((path) => fetch(new URL(path, import.meta.url)));
 
@@ -27,7 +29,8 @@ function trainerView(root, report) {
         link,
         seed,
         onCurve: (points) => report({ points }),
-        onOpen: report,
+        onOpen: async ({ model, settings, title, points }) =>
+          report({ model: await base64Of(modelFile(model)), settings, title, points }),
         workerUrl: new URL("../training/worker.js", import.meta.url),
         onLink: (changed) => {
           if (changed !== shown) reportLater(changed);
@@ -44,6 +47,14 @@ function trainerView(root, report) {
       trainer?.close();
     },
   };
+}
+
+/** @param {Blob} blob */
+async function base64Of(blob) {
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  let text = "";
+  for (let i = 0; i < bytes.length; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
+  return btoa(text);
 }
 
 export default streamlitComponent(trainerView);

@@ -1,5 +1,6 @@
 // The page "Train" of the static site: the run is in the address.
 
+import { keep, OPENED_MODEL } from "./kept.js";
 import { openTrainer } from "./view.js";
 
 const container = document.getElementById("hu-trainer");
@@ -13,6 +14,12 @@ const trainer = openTrainer(container, {
     if (link === linkOf()) return;
     if (isNew) history.pushState(null, "", address(link));
     else history.replaceState(null, "", address(link));
+  },
+  // The page Try finds the model in this browser.
+  async onOpen({ model, title, examples }) {
+    const problem = await keep(OPENED_MODEL, { ...model, title, examples });
+    if (problem) throw new Error(problem);
+    location.assign("index.html?model=trained&depth=heads");
   },
   isFile: true,
   address: (link) => new URL(address(link), location.href).href,

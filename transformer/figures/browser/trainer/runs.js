@@ -29,13 +29,13 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
   /** @param {Run} run */
   const isTraining = (run) => run.state === "training";
 
-  // Begin with these runs at step 0; `state` continues the first one where it was saved.
+  // Begin with these runs at step 0; `state` continues the last one where it was saved.
   /** @param {PlannedRun[]} planned @param {any} pairs @param {any} [state] */
   function begin(planned, pairs, state) {
     close();
     [data, paused] = [pairs, false];
     planned.forEach((plan, index) =>
-      add(plan, { description: descriptionOf(planned, index), state: index ? null : state })
+      add(plan, { description: descriptionOf(planned, index), state: index === planned.length - 1 ? state : null })
     );
     startWaiting();
   }
@@ -182,6 +182,14 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
     return visible.map(({ parent, step, settings }) => ({ parent: numbers.get(parent) ?? -1, step, settings }));
   }
 
+  // The runs from the root to this one, as those of a link of its own.
+  /** @param {Run} run @returns {PlannedRun[]} */
+  function pathTo(run) {
+    const path = [run];
+    while (path[0].parent >= 0) path.unshift(runs[path[0].parent]);
+    return path.map(({ step, settings }, i) => ({ parent: i - 1, step, settings }));
+  }
+
   function send(command) {
     for (const run of runs) {
       if (!run.hidden && run.worker && !["finished", "diverged"].includes(run.state)) run.worker.postMessage(command);
@@ -222,6 +230,7 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
       send({ type: "speed", stepsPerSecond });
     },
     planned,
+    pathTo,
   };
 }
 

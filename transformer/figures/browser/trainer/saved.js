@@ -1,71 +1,57 @@
-// The last run in this browser, so that a closed tab can go on; and a trained model as one file.
+// A trained model as one file, and back; and pasted sentence pairs.
 
-const [DATABASE, STORE, KEY] = ["heads-up-training", "runs", "last"];
+import { readHeader, readSafetensors } from "../model/safetensors.js";
+import { weightsInOrder } from "../training/checkpoint.js";
+import { LIMITS } from "../training/settings.js";
+import { allSettings, readLink } from "./link.js";
 
-/** @returns {Promise<IDBObjectStore>} */
-function openStore(mode) {
-  return new Promise((resolve, reject) => {
-    const request = indexedDB.open(DATABASE, 1);
-    request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-    request.onerror = () => reject(request.error);
-    request.onsuccess = () => {
-      const transaction = request.result.transaction(STORE, mode);
-      transaction.oncomplete = () => request.result.close();
-      resolve(transaction.objectStore(STORE));
-    };
-  });
-}
+/** @typedef {{ link: string, step: number, pairs: import("../training/protocol.d.ts").PairData | null }} SavedRun */
 
-const done = (request) =>
-  new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error);
-  });
-
-// Keep { link, pairs, state } as the last run; returns one sentence if it could not be kept, or "".
-export async function keepRun(saved) {
-  try {
-    await done((await openStore("readwrite")).put(saved, KEY));
-    return "";
-  } catch {
-    return "This browser cannot store the run (its storage is full or switched off): do not close the tab before you have saved the model.";
-  }
-}
-
-// The last run, or null.
-export async function keptRun() {
-  try {
-    return await done((await openStore("readonly")).get(KEY)) ?? null;
-  } catch {
-    return null;
-  }
-}
-
-export async function forgetRun() {
-  try {
-    await done((await openStore("readwrite")).delete(KEY));
-  } catch { /* nothing was stored */ }
-}
-
-// A model as one safetensors file, whose metadata hold its configuration and its symbols without the special ones: `Translator.load` reads it.
-/** @param {import("../training/protocol.d.ts").SavedModel} model @returns {Blob} */
-export function modelFile({ config, symbols, safetensors }) {
-  const view = new DataView(safetensors.buffer, safetensors.byteOffset, safetensors.byteLength);
-  const length = Number(view.getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(safetensors.subarray(8, 8 + length)));
+// A model as one safetensors file, whose metadata hold its configuration and its symbols without the special ones:
+// `Translator.load` reads it. With its run, this page can open it again.
+/** @param {import("../training/protocol.d.ts").SavedModel} model @param {SavedRun | null} run @returns {Blob} */
+export function modelFile({ config, symbols, safetensors }, run = null) {
+  const { header, bodyStart } = readHeader(safetensors);
   header.__metadata__ = {
-    ...header.__metadata__,
     config: JSON.stringify(config),
     symbols: JSON.stringify(symbols),
+    ...(run && { run: JSON.stringify(run) }),
   };
   const text = new TextEncoder().encode(JSON.stringify(header));
   const padded = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(32); // spaces, as the format allows
   padded.set(text);
   const size = new DataView(new ArrayBuffer(8));
   size.setBigUint64(0, BigInt(padded.length), true);
-  return new Blob([size.buffer, padded, /** @type {BlobPart} */ (safetensors.subarray(8 + length))], {
+  return new Blob([size.buffer, padded, /** @type {BlobPart} */ (safetensors.subarray(bodyStart))], {
     type: "application/octet-stream",
   });
+}
+
+// The runs of such a file, and the state of the last one; its optimizer begins again without averages. Throws one
+// sentence if the page cannot go on from the file.
+/** @param {Uint8Array<ArrayBuffer>} bytes */
+export function readModelFile(bytes) {
+  const saved = savedRun(readHeader(bytes).header.__metadata__);
+  const planned = readLink(saved.link);
+  const settings = allSettings(planned, planned.length - 1);
+  const weights = weightsInOrder(readSafetensors(bytes), settings);
+  if (!weights.every(Number.isFinite)) throw new RangeError("The file has weights that are not finite numbers.");
+  const [firstMoment, secondMoment] = [new Float32Array(weights.length), new Float32Array(weights.length)];
+  const { step, pairs } = saved;
+  return { planned, pairs, state: { step, weights, firstMoment, secondMoment, drawn: step * settings.batch } };
+}
+
+/** @param {any} metadata @returns {SavedRun} */
+function savedRun(metadata) {
+  try {
+    const { link, step, pairs } = JSON.parse(metadata.run);
+    const isPair = (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === "string");
+    if (typeof link === "string" && Number.isInteger(step) && 0 <= step && step <= LIMITS.steps[1]) {
+      if (pairs === null) return { link, step, pairs };
+      if (pairs.train.every(isPair)) return { link, step, pairs: { train: pairs.train } };
+    }
+  } catch { /* as below */ }
+  throw new RangeError("The file does not say how its model was trained: open one that “Save the model” has written.");
 }
 
 // Sentence pairs, one a line with a tab between the sentences, from a text field. Throws one sentence if they are not.

@@ -7,28 +7,29 @@ import { readOff } from "../head-codes.js";
 import { caption, changeText, runName, runState } from "./captions.js";
 import { accuracyPoints, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeHeads } from "./heads.js";
+import { forget, keep, kept, LAST_RUN } from "./kept.js";
 import { makeKnobs, TASK_NAMES } from "./knobs.js";
 import { allSettings, readLink, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
 import { makeRuns } from "./runs.js";
-import { forgetRun, keepRun, keptRun, modelFile, pairsOf } from "./saved.js";
+import { modelFile, pairsOf, readModelFile } from "./saved.js";
 import { scriptFor } from "./script.js";
 import { percent, successor, verdict } from "./verdict.js";
 
 const KEEP_EVERY_MS = 5000;
 const REPORT_EVERY_MS = 4000; // to a class
-const CHUNK = 32_768; // bytes that are made characters at once
+const MAX_FILE_BYTES = 100e6;
 const MAX_FRAMES = 240; // of the film; a longer run keeps every second one
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 const SHOWN_EXAMPLES = 3;
 
 /**
  * @param {HTMLElement} container
- * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void, onOpen?: (model: any) => void }} host
+ * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void, onOpen: (model: any) => Promise<void> | void }} host
  */
 export function openTrainer(
   container,
-  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined, onOpen = null },
+  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined, onOpen },
 ) {
   setExactNames(false);
   const makeWorker = () => new Worker(workerUrl, { type: "module" });
@@ -121,8 +122,13 @@ export function openTrainer(
     setTimeout(() => copy.textContent = "Copy link", 2000);
   });
   const save = button("Save the model", saveModel);
-  const openInApp = button("Open in every view", openModel);
-  openInApp.hidden = !onOpen;
+  const file = el("input", { type: "file", accept: ".safetensors", hidden: "" });
+  file.addEventListener("change", () => openFile(file.files[0]));
+  const openSaved = button("Open a saved model", () => {
+    file.value = ""; // the same file again is a change too
+    file.click();
+  });
+  const openInViews = button("Open in every view", openModel);
   const script = button("Export as a PyTorch script", () => {
     attempt(() => download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py"));
   });
@@ -161,7 +167,7 @@ export function openTrainer(
         timeline.node,
         seeds,
         verdictText,
-        el("div", { class: "hu-trainer-tools" }, copy, openInApp, save, script),
+        el("div", { class: "hu-trainer-tools" }, copy, openInViews, save, openSaved, file, script),
         checksum,
       ),
     ),
@@ -178,7 +184,7 @@ export function openTrainer(
   const settingsOf = (id) => allSettings(runs.all.length ? runs.all : readLink(link), id);
   const currentLink = () => writeLink(runs.planned());
   function begin(planned, state = null) {
-    [selected, frameShown, own, example] = [0, -1, null, 0];
+    [selected, frameShown, own, example] = [state ? planned.length - 1 : 0, -1, null, 0];
     frames.clear();
     verdicts.clear();
     problem.hidden = true;
@@ -270,28 +276,43 @@ export function openTrainer(
 
   async function saveModel() {
     try {
-      const model = await runs.ask(runs.all[selected], { type: "weights" });
-      download(modelFile(model), `${settingsOf(selected).task}.safetensors`);
+      const run = runs.all[selected];
+      const saved = {
+        link: writeLink(runs.pathTo(run)),
+        step: run.at,
+        pairs: run.settings.task === "pairs" ? pairs : null,
+      };
+      download(modelFile(await runs.ask(run, { type: "weights" }), saved), `${settingsOf(selected).task}.safetensors`);
     } catch (error) {
       showProblem(error);
     }
   }
 
-  // Give the model to the app, which stores it as a finished run.
+  // Go on with a model that this page has saved.
+  async function openFile(chosen) {
+    try {
+      if (chosen.size > MAX_FILE_BYTES) {
+        throw new RangeError(`The file has ${Math.round(chosen.size / 1e6)} MB; a model of this page has at most 100.`);
+      }
+      const opened = readModelFile(new Uint8Array(await chosen.arrayBuffer()));
+      pairs = opened.pairs;
+      begin(opened.planned, opened.state);
+    } catch (error) {
+      showProblem(error);
+    }
+  }
+
+  // Give the model to the views of whole sentences: the app stores it as a finished run.
   async function openModel() {
     try {
       const run = runs.all[selected];
       const settings = settingsOf(selected);
-      const title = TASK_NAMES[settings.task];
-      const blob = modelFile(await runs.ask(run, { type: "weights" }));
-      const bytes = new Uint8Array(await blob.arrayBuffer());
-      let text = "";
-      for (let i = 0; i < bytes.length; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
-      onOpen({
-        model: btoa(text),
+      await onOpen({
+        model: await runs.ask(run, { type: "weights" }),
         settings: { ...settings, steps: Math.max(run.at, 1) },
-        title,
+        title: TASK_NAMES[settings.task],
         points: thinned(accuracyPoints(run)),
+        examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
       });
     } catch (error) {
       showProblem(error);
@@ -307,8 +328,8 @@ export function openTrainer(
 
   // The first run is kept in this browser while it trains, and shown to a class.
   function onFirstRun(run, { type }) {
-    if (type === "finished") forgetRun();
-    else if (run.state === "training" && run.at && performance.now() - lastKept > KEEP_EVERY_MS) keep(run);
+    if (type === "finished") forget(LAST_RUN);
+    else if (run.state === "training" && run.at && performance.now() - lastKept > KEEP_EVERY_MS) keepRun(run);
     if (type === "finished" || type === "evaluation" && performance.now() - lastReported > REPORT_EVERY_MS) {
       lastReported = performance.now();
       onCurve(thinned(accuracyPoints(run)));
@@ -321,11 +342,11 @@ export function openTrainer(
     if (film.length > MAX_FRAMES) frames.set(run.id, film.filter((_, i) => i % 2 || i === film.length - 1));
   }
 
-  async function keep(run) {
+  async function keepRun(run) {
     lastKept = performance.now();
     const state = await runs.ask(run, { type: "state" }).catch(() => null);
     if (!state) return;
-    const text = await keepRun({ link: currentLink(), pairs, state });
+    const text = await keep(LAST_RUN, { link: currentLink(), pairs, state });
     if (text) showProblem(new Error(text));
   }
 
@@ -408,21 +429,21 @@ export function openTrainer(
   }
 
   async function offerKept() {
-    const kept = await keptRun();
-    if (!kept || !kept.state || kept.state.step >= (kept.state.description.settings.steps ?? Infinity)) return;
-    if (link && kept.link !== link) return;
-    const go = button(`Go on from step ${kept.state.step}`, () => {
+    const last = await kept(LAST_RUN);
+    if (!last || !last.state || last.state.step >= (last.state.description.settings.steps ?? Infinity)) return;
+    if (link && last.link !== link) return;
+    const go = button(`Go on from step ${last.state.step}`, () => {
       attempt(() => {
-        pairs = kept.pairs;
+        pairs = last.pairs;
         resumeOffer.hidden = true;
-        begin(readLink(kept.link).slice(0, 1), kept.state);
+        begin(readLink(last.link).slice(0, 1), last.state);
       });
     });
-    const forget = button("Forget it", () => {
-      forgetRun();
+    const dismiss = button("Forget it", () => {
+      forget(LAST_RUN);
       resumeOffer.hidden = true;
     });
-    resumeOffer.replaceChildren("This browser has kept your last run. ", go, " ", forget);
+    resumeOffer.replaceChildren("This browser has kept your last run. ", go, " ", dismiss);
     resumeOffer.hidden = false;
   }
 

@@ -1,6 +1,7 @@
 // A run's model as a checkpoint: config.json's content, the symbols of the vocabulary, and a safetensors file.
 
 import { SPECIAL } from "./data.js";
+import { parameterShapes } from "./parameters.js";
 
 /** @param {import("./run.js").Run} run @returns {import("./protocol.d.ts").SavedModel} */
 export function checkpointOf({ config, settings, data, parameters }) {
@@ -10,6 +11,24 @@ export function checkpointOf({ config, settings, data, parameters }) {
     symbols: data.symbols.slice(SPECIAL.length),
     safetensors: writeSafetensors(parameters.tensors),
   };
+}
+
+// The weights of a checkpoint, one after the other as in a RunState, for a run with these settings.
+/** @param {Record<string, import("../model/tensor.js").Tensor>} tensors @param {import("./protocol.d.ts").Settings} settings */
+export function weightsInOrder(tensors, settings) {
+  const shapes = parameterShapes({ ...settings, vocab_size: tensors["embedding.weight"]?.shape[0] ?? 0 });
+  const wrong = shapes.find(([name, shape]) => String(tensors[name]?.shape) !== String(shape));
+  if (wrong) {
+    const [name, shape] = wrong;
+    throw new RangeError(`The file has no weights ${name} with the shape ${shape.join(" × ")}, which its run needs.`);
+  }
+  const weights = new Float32Array(shapes.reduce((sum, [name]) => sum + tensors[name].values.length, 0));
+  let end = 0;
+  for (const [name] of shapes) {
+    weights.set(tensors[name].values, end);
+    end += tensors[name].values.length;
+  }
+  return weights;
 }
 
 // Eight bytes with the length of a JSON header, the header with type, shape and offsets of each tensor, the numbers.

@@ -7,7 +7,7 @@ export const LEARNED_POSITIONS = 128;
 
 // Name, shape and kind of each weight, in the order of Python's model.
 /** @param {any} config @returns {[string, number[], string][]} */
-function parameterShapes({ vocab_size, d_model, d_ff, n_layers, positions }) {
+export function parameterShapes({ vocab_size, d_model, d_ff, n_layers, positions }) {
   const attention = (
     name,
   ) => [[`${name}.w_qkv`, [3 * d_model, d_model], "projection"], [`${name}.w_o`, [d_model, d_model], "branch"]];

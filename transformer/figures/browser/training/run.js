@@ -54,6 +54,10 @@ export class Run {
     this.model = new Transformer(this.config, this.parameters.tensors);
     initialize(this.config, this.parameters.tensors, this.settings.seed, this.kernels.run);
     if (state) {
+      const { count } = this.parameters;
+      if (state.weights.length !== count) {
+        throw new RangeError(`The saved model has ${state.weights.length} weights; this run has ${count}.`);
+      }
       this.step = state.step;
       this.parameters.values.set(state.weights);
       this.parameters.first.set(state.firstMoment);
