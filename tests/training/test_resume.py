@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -16,7 +17,9 @@ from safetensors.torch import load_file, save_file
 
 from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
 from transformer.cli import main
+from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.training.run_folder import RunError, RunFolder
+from transformer.training.train_folder import train_run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -109,6 +112,63 @@ def test_only_the_same_model_and_text_are_resumed(
     assert main([*command, "--steps", "3", "--warmup", "5"]) == 0  # settings may change
     assert [line["step"] for line in run.metrics()] == [1, 2, 3]
     assert run.config().to_dict()["training"]["warmup"] == 5
+
+
+@pytest.mark.parametrize("changed", ["train", "valid", "added", "probes"])
+def test_a_changed_file_is_refused(
+    changed: str, pairs_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {}
+    for name in ("train", "valid", "added", "probes"):
+        files[name] = tmp_path / f"{name}.tsv"
+        files[name].write_bytes(b"".join(pairs_file.read_bytes().splitlines(keepends=True)[:60]))
+    run = RunFolder(tmp_path / "run")
+    command = ["train", str(files["train"]), "--valid", str(files["valid"])]
+    command += ["--add", f"{files['added']}=0.5", "--probes", str(files["probes"])]
+    command += ["--run-folder", str(run.path), *OPTIONS]
+    assert main([*command, "--steps", "2"]) == 0
+    before, content = run.metrics(), files[changed].read_bytes()
+    files[changed].write_bytes(content + b"One more.\tEncore un.\n")
+    capsys.readouterr()
+    assert main([*command, "--steps", "3"]) == 1
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert f"{files[changed]} has changed since {run.path} was started with it" in error
+    assert "restore the file, or use another run folder" in error
+    assert run.metrics() == before
+    files[changed].write_bytes(content)
+    if changed in ("train", "added"):
+        files[changed].unlink()  # it is encoded in the run folder
+    assert main([*command, "--steps", "3"]) == 0
+
+
+def test_own_pairs_that_changed_in_the_folder_are_refused(pairs_file: Path, tmp_path: Path) -> None:
+    settings = {"d_model": 16, "d_ff": 32, "n_heads": 2, "steps": 1, "vocab_size": 320}
+    run = RunFolder(tmp_path / "run")
+    run.path.mkdir()
+    pairs = run.path / PAIRS_FILE
+    pairs.write_bytes(pairs_file.read_bytes())
+    run.write_config(make_run_config(settings=settings, device="cpu"))
+    assert train_run(run.path) == "finished"
+    pairs.write_bytes(pairs_file.read_bytes() + b"One more.\tEncore un.\n")
+    assert train_run(run.path) == "failed"
+    assert "pairs.tsv has changed since" in run.state()["reason"]
+
+
+def test_text_that_changes_while_it_is_encoded_is_encoded_again(
+    pairs_file: Path, tmp_path: Path
+) -> None:
+    """The first start is killed between the training and the validation pairs."""
+    run, table = RunFolder(tmp_path / "run"), tmp_path / "table.tsv"
+    table.write_bytes(pairs_file.read_bytes())
+    command = ["train", str(table), "--run-folder", str(run.path), *OPTIONS, "--steps", "1"]
+    assert main(command) == 0
+    n_before = run.text_path("train").stat().st_size
+    run.text_path("valid").unlink()
+    run.resume_path.unlink()
+    shutil.rmtree(run.checkpoint_path)
+    table.write_bytes(b"".join(pairs_file.read_bytes().splitlines(keepends=True)[:150]))
+    assert main(command) == 0
+    assert run.text_path("train").stat().st_size < n_before
 
 
 @pytest.mark.parametrize(

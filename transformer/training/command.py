@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -58,13 +57,16 @@ def train_command(
         prepare_data(run, corpus, vocab_size=size, max_len=max_pieces, log=log)
         return probe_set
 
-    corpus = functools.partial(
-        TrainingPairs.from_files, config.train, config.valid, list(config.added)
-    )
+    def load_corpus() -> TrainingPairs:
+        corpus = TrainingPairs.from_files(
+            config.train, config.valid, list(config.added), encoded=run.is_prepared
+        )
+        return replace(corpus, files=[*corpus.files, *([probes] if probes else [])])
+
     start_training(
         run,
         config,
-        corpus,
+        load_corpus,
         prepare_run,
         initial_model=start.model_for if start else None,
     )

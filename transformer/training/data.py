@@ -34,6 +34,7 @@ class TrainingPairs:
         gold: alignment of each validation pair, if all pairs have one.
         symbols: vocabulary of a toy task; empty if the vocabulary is learned from the text.
         added: additional training corpora, each with its own weight.
+        files: what they are read from; a resumed run refuses files with another content.
     """
 
     train: PairReader
@@ -41,6 +42,7 @@ class TrainingPairs:
     gold: Sequence[set[Link]] = ()
     symbols: Sequence[str] = ()
     added: Sequence[PairReader] = ()
+    files: Sequence[str | os.PathLike[str]] = ()
 
     @classmethod
     def from_task(cls, name: str, options: Mapping[str, int], seed: int) -> TrainingPairs:
@@ -69,11 +71,14 @@ class TrainingPairs:
         train: Sequence[str | os.PathLike[str]],
         valid: Sequence[str | os.PathLike[str]] | None = None,
         added: Sequence[str | os.PathLike[str]] = (),
+        *,
+        encoded: bool = False,
     ) -> TrainingPairs:
         """Read pairs from files: `train` and `valid` are one table or two parallel files each.
 
         Without `valid`, the first training pair and every 50th after it (2,000 at most) are held
-        out for validation. `added` are tables.
+        out for validation. `added` are tables. If the text is `encoded` already, the files may be
+        missing.
 
         Raises:
             CorpusError: at once for more than two files, a missing file or a folder; for an error
@@ -82,17 +87,25 @@ class TrainingPairs:
         for files in (train, valid or train):
             if len(files) > 2:
                 raise CorpusError(f"give one table or two parallel files, not {len(files)} files")
-            read_pairs(*files)  # checks that the files exist, opens nothing yet
+            if not encoded:
+                read_pairs(*files)  # checks that the files exist, opens nothing yet
         added_readers = [functools.partial(read_pairs, reader) for reader in added]
-        for reader in added_readers:
+        for reader in () if encoded else added_readers:
             reader()
+        files = (*train, *(valid or ()), *added)
         if valid:
-            return cls(lambda: read_pairs(*train), lambda: read_pairs(*valid), added=added_readers)
+            return cls(
+                lambda: read_pairs(*train),
+                lambda: read_pairs(*valid),
+                added=added_readers,
+                files=files,
+            )
         name = " and ".join(map(str, train))
         return cls(
             lambda: _holdout_part(read_pairs(*train), name, held_out=False),
             lambda: _holdout_part(read_pairs(*train), name, held_out=True),
             added=added_readers,
+            files=files,
         )
 
 
@@ -223,8 +236,10 @@ def prepare_data(
         max_len: maximum number of ids per side, `</s>` included; longer pairs are left out.
         log: called with a sentence for the user about slow steps and dropped pairs.
 
-    Raises ValueError for a text that cannot be read, is empty, or is too small for `vocab_size`.
+    Raises ValueError for a text that cannot be read, is empty, or is too small for `vocab_size`;
+    RunError for a file whose content has changed since it was encoded.
     """
+    run.check_files(corpus.files)
     if not run.vocabulary_path.is_file():
         log(f"learning {vocab_size:,} tokens from the training text")
         readers = (corpus.train, *corpus.added)

@@ -6,6 +6,7 @@ lines and snapshots without an error.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -100,6 +101,7 @@ class RunFolder:
                     {"step", "examples": [{"src", "tgt", "output", "right"}]}
     inspect.json    corner of one matrix, its gradient, Adam's moments and the update
     vocabulary.model, train.arrow, valid.arrow: the encoded text
+    text.sha256     checksums of the files that it was read from, in the order of `TrainingPairs`
     resume.safetensors  weights, Adam's moments and the `LoopState`
     weights/        the last saved weights, for averaging
     checkpoint/     the averaged model, as pages and commands load it
@@ -158,6 +160,36 @@ class RunFolder:
     def is_prepared(self) -> bool:
         """Whether all text is encoded; the validation pairs are encoded last."""
         return self.text_path("valid").is_file()
+
+    def check_files(self, files: Sequence[str | os.PathLike[str]]) -> None:
+        """Store the checksums of the text files, or compare them with those stored.
+
+        Text that is not encoded completely is deleted if a file has changed; when all of it is
+        encoded, the files may be missing. Raises RunError for a file that has changed since then.
+        """
+        path = self.path / "text.sha256"
+        stored = path.read_text("utf-8").splitlines() if path.is_file() else []
+        current = []
+        for number, file in enumerate(files):
+            if self.is_prepared and number < len(stored) and not os.path.exists(file):
+                current.append(stored[number])
+                continue
+            with open(file, "rb") as content:
+                current.append(hashlib.file_digest(content, "sha256").hexdigest())
+        changed = [
+            file for file, before, now in zip(files, stored, current, strict=False) if now != before
+        ]
+        if changed and self.is_prepared:
+            raise RunError(
+                f"{changed[0]} has changed since {self.path} was started with it: restore the "
+                "file, or use another run folder"
+            )
+        if changed:
+            self.delete_text()
+        lines = [*current, *stored[len(current) :]]
+        if lines != stored:
+            with atomic_path(path) as temporary:
+                temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def delete_text(self) -> None:
         """Delete the vocabulary and the encoded pairs, so that another text can be used."""

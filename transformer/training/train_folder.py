@@ -225,7 +225,9 @@ def load_corpus(run: RunFolder, config: TrainingRun) -> TrainingPairs:
                 )
             return TrainingPairs.from_files([run.path / config.pairs])
         case FilesRun():
-            return TrainingPairs.from_files(config.train, config.valid)
+            return TrainingPairs.from_files(
+                config.train, config.valid, list(config.added), encoded=run.is_prepared
+            )
     raise RunError(f"a run of {config.kind} has no text")
 
 
