@@ -22,6 +22,8 @@ def test_a_sentence_typed_directly_after_a_server_restart_is_kept(
         page.goto(f"{address}/inside?text=We are late.")
         expect(page.get_by_label("English")).to_have_value("We are late.")
         wait_for_script_run(page)
+        # Drawn by the script that disables the page after a reconnect, so that script is loaded.
+        expect(page.get_by_role("button", name="Share")).to_be_visible()
         server.kill()
         page.locator(
             "[data-test-connection-state]:not([data-test-connection-state=CONNECTED])"
