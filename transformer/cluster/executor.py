@@ -1,261 +1,295 @@
-"""The executor of jobs on the cluster: claims a job, copies it, and follows it."""
+"""The executor of jobs on a cluster: submits each claimed job as a Dask task and follows it."""
 
 from __future__ import annotations
 
-import asyncio
-import random
+import logging
+import secrets
+import threading
+import time
 import traceback
-from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from distributed import Client, Future
+from distributed.security import Security
+
 from transformer.cluster import host
-from transformer.cluster.connection import Connection, LostError
-from transformer.cluster.copying import Mirror, send
-from transformer.jobs.computation import record_latest
+from transformer.cluster.folders import Changes, read_changes, write_changes
+from transformer.jobs.computation import fingerprint, record_latest
 from transformer.jobs.folder import JobFolder
+from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Claim, Queue
+from transformer.jobs.scheduler_address import KEY_FILES
 from transformer.jobs.worker_pool import UnwrittenStates
 from transformer.text.files import read_json
 from transformer.training.run_folder import Status
 
-QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for runs queued by another app
-STATUS_POLL_SECONDS = 0.2  # seconds between two status calls
+CONNECT_TIMEOUT = 3.0  # seconds to wait for the scheduler
+QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for jobs that another app has queued
+REPORT_SECONDS = 0.2  # seconds between two reports on submitted jobs
 SAVE_GRACE_SECONDS = 20.0  # seconds for runs to save when the app ends
 
 
-class ClusterExecutor:
-    """Runs a coroutine for each slot on a worker; it executes queued jobs until none is left.
+@dataclass
+class SubmittedJob:
+    """A claimed job and its task; `worker` is the address of the worker that executes it, or ""
+    until one does."""
 
-    A slot is reserved before a run is claimed, so that the run stays in this app's queue while
-    other apps use the cluster's slots. Computations need no slot; as many are executed at once as
-    the queue's `Kind` says.
+    claim: Claim
+    task: Future[Any] | None = None
+    worker: str = ""
+
+    @property
+    def folder(self) -> JobFolder:
+        return self.claim.folder
+
+
+class ClusterExecutor:
+    """A thread that claims as many jobs as the cluster has slots, and receives what they write.
+
+    A job whose worker is lost is not left to Dask, which would repeat the task with the files that
+    it began with: it is queued again, and continues from the last save received.
     """
 
-    def __init__(self, queue: Queue, connection: Connection) -> None:
-        self._queue, self._kind, self._connection = queue, queue.kind, connection
-        self._wake_event = asyncio.Event()
-        self._started = False
-        self._closing = False
-        self._slots: dict[asyncio.Task[None], str] = {}  # worker of each task
-        self._claimed: dict[str, asyncio.Task[Any] | None] = {}  # by reservation
-        self._warmed: set[str] = set()
+    def __init__(self, queue: Queue, limits: Limits) -> None:
+        self._queue, self._kind, self._limits = queue, queue.kind, limits
+        self._app = secrets.token_hex(6)
+        self._jobs: dict[str, SubmittedJob] = {}
+        self._checkpoint: tuple[str, Future[Any]] | None = None  # the last one sent, and its hash
         self._n_slots = 0
-        self._error_message = ""
+        self._error = ""
         self._unwritten: dict[str, tuple[Status, str]] = {}
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Event()
+        self._closing = threading.Event()
 
     def start(self) -> None:
-        if not self._started and not self._closing:
-            self._started = True
-            self._watch_task = self._connection.submit(self._watch_queue())
+        if self._thread is None and not self._closing.is_set():
+            # It logs tracebacks of a lost connection; `_error` has a sentence instead.
+            logging.getLogger("distributed").setLevel(logging.CRITICAL)
+            self._thread = threading.Thread(target=self._run, name="cluster", daemon=True)
+            self._thread.start()
 
     def wake(self) -> None:
         self.start()
-        self._connection.call_soon(self._wake_event.set)
+        self._wake.set()
 
     def warm_workers(self) -> int:
         return self._n_slots
 
     def supervised_workers(self) -> Collection[str]:
-        return set(self._claimed)
+        return ()
 
     def startup_error(self) -> str:
-        return self._connection.error_message or self._error_message
+        return self._error
 
     def unwritten_states(self) -> UnwrittenStates:
         return dict(self._unwritten)
 
     def close(self) -> None:
-        if self._started and not self._closing:
-            self._closing = True
-            self._watch_task.cancel()
-            with suppress(TimeoutError):
-                self._connection.submit(self._end()).result(SAVE_GRACE_SECONDS + 5)
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(SAVE_GRACE_SECONDS + 10)
 
-    async def _end(self) -> None:
-        """Cancel waiting slots at once; give running ones time to save."""
-        for task in self._slots.keys() - self._claimed.values():
-            task.cancel()
-        if self._slots:
-            _, late = await asyncio.wait([*self._slots], timeout=SAVE_GRACE_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
-
-    async def _watch_queue(self) -> None:
-        """Reserve slots while runs are queued."""
-        while True:
-            self._wake_event.clear()
+    def _run(self) -> None:
+        """Follow the jobs until the app ends and they are saved."""
+        client: Client | None = None
+        deadline = float("inf")
+        while self._jobs or not self._closing.is_set():
+            self._wake.clear()
+            if self._closing.is_set():
+                deadline = min(deadline, time.monotonic() + SAVE_GRACE_SECONDS)
+            if time.monotonic() > deadline:
+                self._return_all()
+                break
             try:
-                await self._open_slots()
-            except LostError as error:
-                self._n_slots, self._error_message = 0, str(error)
-            except OSError as error:
-                self._error_message = f"the runs cannot be read: {error.strerror or error}"
-            except Exception as error:  # a bug here must not end the loop: report it and try again
-                traceback.print_exc()
-                self._error_message = f"the cluster cannot be used: {error}"
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake_event.wait(), QUEUE_POLL_SECONDS)
+                if client is None:
+                    client = self._connect()
+                self._follow(client)
+            except Exception:  # of Dask, sockets and TLS
+                self._n_slots = 0
+                self._error = f"the cluster's scheduler {self._limits.scheduler} does not answer"
+                self._return_all()
+                if client is not None:
+                    client.close(timeout=1)
+                client = self._checkpoint = None
+            self._wake.wait(REPORT_SECONDS if self._jobs else QUEUE_POLL_SECONDS)
+        if client is not None:
+            client.close(timeout=1)
 
-    async def _open_slots(self) -> None:
-        workers = await self._connection.workers()
-        if self._kind.warm:
-            for worker in workers.keys() - self._warmed:
-                # The first task on a worker takes a second; pay for it before a run is queued.
-                async with self._connection.reserve(worker, slot=False):
-                    await self._connection.call(worker, host.warm_up, asdict(self._kind))
-            self._warmed = set(workers)
-        self._n_slots, self._error_message = sum(workers.values()), ""
-        entries = await asyncio.to_thread(self._queue.entries)
-        waiting = sum(entry.status == "queued" for entry in entries)
-        idle = len(self._slots) - len(self._claimed)
-        slots = _free_slots(workers, self._slots.values())
-        if not self._kind.saves:
-            free = self._kind.processes - len(self._slots)
-            slots = random.sample([*workers], min(len(workers), free))
-        for slot_worker in slots[: max(0, waiting - idle)]:
-            task = asyncio.create_task(self._use_slot(slot_worker))
-            self._slots[task] = slot_worker
-            task.add_done_callback(self._slots.pop)
-
-    async def _use_slot(self, worker: str) -> None:
-        """Execute queued jobs one after the other until none is left."""
-        with suppress(LostError):
-            while not self._closing:
-                async with self._connection.reserve(worker, slot=self._kind.saves) as reservation:
-                    claim = await self._claim_next(reservation)
-                    if claim is None:
-                        break
-                    await self._execute(worker, reservation, claim)
-        self.wake()
-
-    async def _claim_next(self, reservation: str) -> Claim | None:
-        """Claim the next queued job. If cancelled meanwhile, release the claim."""
-        claiming = asyncio.ensure_future(asyncio.to_thread(self._queue.claim_next, reservation))
-        try:
-            return await asyncio.shield(claiming)
-        except asyncio.CancelledError:
-            if claim := await claiming:
-                await self._release(claim, None, interrupted=True)
-            raise
-
-    async def _execute(self, worker: str, reservation: str, claim: Claim) -> None:
-        """Execute the job on the worker and always release the claim."""
-        error: Exception | None = None
-        interrupted, lost = True, False
-        self._claimed[reservation] = asyncio.current_task()
-        try:
-            interrupted = await self._follow(worker, reservation, claim)
-        except LostError:
-            lost = await self._connection.is_up()
-        except Exception as caught:
-            traceback.print_exc()
-            error, interrupted = caught, False
-        finally:
-            try:
-                await self._release(claim, error, interrupted, lost=lost)
-            finally:
-                del self._claimed[reservation]
-
-    async def _release(
-        self, claim: Claim, error: Exception | None, interrupted: bool, *, lost: bool = False
-    ) -> None:
-        """Release the claim in a thread and wait for it even if this task is cancelled, which
-        happens when the app ends.
-
-        Args:
-            lost: whether its machine was lost, which the job may have caused.
-        """
-        queue, folder = self._queue, claim.folder
-
-        def release() -> None:
-            self._unwritten.pop(folder.name, None)
-            with claim.lock:
-                try:
-                    if lost:
-                        with queue.locked():
-                            queue.count_loss(folder, "the machine was lost while it ran")
-                    else:
-                        queue.release(claim, error, interrupted)
-                except OSError:  # a full disk: the next check finds the job without a worker
-                    if state := queue.final_state(folder, error, interrupted):
-                        self._unwritten[folder.name] = state
-
-        releasing = asyncio.ensure_future(asyncio.to_thread(release))
-        try:
-            await asyncio.shield(releasing)
-        except asyncio.CancelledError:
-            await releasing
-            raise
-
-    async def _send(self, worker: str, reservation: str, folder: JobFolder) -> None:
-        """Copy the job, and the checkpoint that a computation reads unless the worker has it."""
-        call = self._connection.call
-        if not self._kind.saves:
-            arguments = read_json(folder.path / "config.json")["arguments"]
-            if "checkpoint" in arguments and not await call(
-                worker, host.has_checkpoint, arguments["hash"]
-            ):
-                checkpoint = Path(arguments["checkpoint"])
-                await send(self._connection, worker, reservation, checkpoint, under="checkpoint")
-                await call(worker, host.cache_checkpoint, reservation, arguments["hash"])
-        await send(self._connection, worker, reservation, folder.path)
-
-    async def _follow(self, worker: str, reservation: str, claim: Claim) -> bool:
-        """Copy back what the job writes until it ends; return whether to queue it again."""
-        call, folder = self._connection.call, claim.folder
-        await self._send(worker, reservation, folder)
-        files = await call(worker, host.begin, reservation, asdict(self._kind))
-        mirror = Mirror(self._connection, worker, reservation, folder.path, files)
-        sent_control: dict[str, Any] | None = None
-        began = False
-        while True:
-            if not self._kind.saves and (self._closing or self._is_unwanted(folder)):
-                return True
-            control = asdict(folder.control()) | ({"command": "pause"} if self._closing else {})
-            remote = await call(
-                worker, host.status, reservation, control if control != sent_control else None
+    def _connect(self) -> Client:
+        security = None
+        if keys := self._limits.cluster_keys:
+            ca, certificate, key = (str(Path(keys) / name) for name in KEY_FILES)
+            security = Security(
+                tls_ca_file=ca,
+                tls_client_cert=certificate,
+                tls_client_key=key,
+                require_encryption=True,
             )
-            sent_control, self._error_message = control, remote["startup_error"]
-            complete = await mirror.update(remote["files"])
-            state, began = remote["state"], began or remote["held"]
-            if remote["held"]:  # the process has not yet written its last state
-                if state["status"] == "running" and state != folder.state():
-                    _write_state(folder, state)
-            elif (
-                complete and state["status"] != "running" and (state["status"] != "queued" or began)
-            ):
-                if state["status"] == "queued" or (self._closing and state["status"] == "paused"):
-                    return True  # it was interrupted and did not end by itself
-                if not self._kind.saves and state["status"] == "finished":
-                    record_latest(folder)
-                _write_state(folder, state)
-                return False
-            await asyncio.sleep(STATUS_POLL_SECONDS)
+        return Client(
+            self._limits.scheduler,
+            security=security,
+            set_as_default=False,
+            timeout=CONNECT_TIMEOUT,
+            name="heads-up",
+        )
+
+    def _follow(self, client: Client) -> None:
+        """Send controls, receive reports, end the jobs that are done or lost, and submit others."""
+        if client.status != "running":
+            raise ConnectionError(client.status)
+        for name, job in [*self._jobs.items()]:
+            if self._is_unwanted(job.folder):
+                self._release(name, None, interrupted=True)
+        controls = {name: self._control(job.folder) for name, job in self._jobs.items()}
+        reports = client.run(host.report, self._app, self._kind, controls, on_error="return")
+        workers = self._usable(reports)
+        for worker, report in workers.items():
+            for name, (state, changes) in report["jobs"].items():
+                self._receive(name, worker, state, changes)
+        for name, job in [*self._jobs.items()]:
+            if job.task is not None and job.task.status in ("finished", "error"):
+                self._end(name, job.task)
+            elif job.worker and job.worker not in workers:
+                self._lose(name)
+            elif job.task is not None and job.task.status != "pending":
+                self._release(name, None, interrupted=True)  # its files were lost before it began
+        if not self._closing.is_set():
+            self._submit(client, workers)
+
+    def _usable(self, reports: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the reports of workers that can execute jobs, and store why others cannot."""
+        usable, problem = {}, ""
+        for worker, report in reports.items():
+            if not isinstance(report, Mapping):
+                problem = f"the worker {worker} does not answer: {report}"
+            elif report["code"] != fingerprint():
+                problem = f"the worker {worker} runs another version of Heads Up or torch"
+            elif report["slots"]:
+                usable[worker] = report
+                problem = report["error"] or problem
+        self._n_slots = sum(report["slots"] for report in usable.values())
+        if not usable:
+            problem = problem or (
+                f'the cluster has no worker with --resources "{host.RUN_RESOURCE}=1" yet'
+            )
+        self._error = problem
+        return usable
 
     def _is_unwanted(self, folder: JobFolder) -> bool:
-        """Whether no visitor waits for a computation any more."""
+        """Whether a job can be stopped without a save: its owner has deleted it, no visitor waits
+        for it any more, or the app ends and it has no saves."""
         if self._queue.is_abandoned(folder):
-            with self._queue.locked():
+            with suppress(OSError), self._queue.locked():
                 folder.change_job(deleted=True)
-        return bool(folder.job().get("deleted"))
+        ends = self._closing.is_set() and not self._kind.saves
+        return ends or bool(folder.job().get("deleted"))
 
+    def _control(self, folder: JobFolder) -> dict[str, Any]:
+        """Return the user's control of a run; "pause", so that it is saved, if the app ends."""
+        control = asdict(folder.control())
+        return control | {"command": "pause"} if self._closing.is_set() else control
 
-def _write_state(folder: JobFolder, state: Mapping[str, Any]) -> None:
-    folder.write_state(**{**state, "reason": str(state.get("reason", ""))})
+    def _receive(self, name: str, worker: str, state: dict[str, Any], changes: Changes) -> None:
+        job = self._jobs.get(name)
+        if job is None:  # ended by an error below
+            return
+        if job.worker not in ("", worker):
+            return self._lose(name)  # Dask has begun the task again
+        job.worker = worker
+        try:
+            write_changes(job.folder.path, changes)
+            if state["status"] == "running" and state != job.folder.state():
+                job.folder.write_state(**state)
+        except OSError as error:
+            self._release(name, error, interrupted=False)
 
+    def _end(self, name: str, task: Future[Any]) -> None:
+        """Receive the last report of a job whose task is done."""
+        folder = self._jobs[name].folder
+        error: Exception | None = None
+        interrupted = False
+        try:
+            state, changes = task.result()
+            write_changes(folder.path, changes)
+            interrupted = self._closing.is_set() and state["status"] in ("paused", "cancelled")
+            if not interrupted:
+                if state["status"] == "finished" and not self._kind.saves:
+                    record_latest(folder)
+                folder.write_state(**state)
+        except Exception as caught:
+            traceback.print_exc()
+            error = caught
+        self._release(name, error, interrupted)
 
-def _free_slots(workers: Mapping[str, int], occupied: Collection[str]) -> list[str]:
-    """Return the worker of each free slot; workers with the most free slots come first."""
-    remaining = Counter(workers)
-    remaining.subtract({name: n for name, n in Counter(occupied).items() if name in workers})
-    slots = []
-    while remaining and max(remaining.values()) > 0:
-        worker = max(remaining, key=lambda name: remaining[name])
-        slots.append(worker)
-        remaining[worker] -= 1
-    return slots
+    def _lose(self, name: str) -> None:
+        """Queue a job again whose machine was lost, which the job may have caused."""
+        self._release(name, None, interrupted=True, lost=True)
+
+    def _return_all(self) -> None:
+        for name in [*self._jobs]:
+            self._release(name, None, interrupted=True)
+
+    def _release(
+        self, name: str, error: Exception | None, interrupted: bool, *, lost: bool = False
+    ) -> None:
+        """Release the claim of a job; if its task has not ended, its worker stops it."""
+        job = self._jobs.pop(name)
+        if job.task is not None:
+            job.task.release()
+        queue, folder = self._queue, job.folder
+        self._unwritten.pop(folder.name, None)
+        with job.claim.lock:
+            try:
+                if lost:
+                    with queue.locked():
+                        queue.count_loss(folder, "the machine was lost while it ran")
+                else:
+                    queue.release(job.claim, error, interrupted)
+            except OSError:  # a full disk: the next check finds the job without a worker
+                if state := queue.final_state(folder, error, interrupted):
+                    self._unwritten[folder.name] = state
+
+    def _submit(self, client: Client, workers: Mapping[str, Any]) -> None:
+        """Claim the next queued jobs, as many as there are free slots, and submit them."""
+        slots = self._n_slots if self._kind.saves else min(self._n_slots, self._kind.processes)
+        while len(self._jobs) < slots:
+            name = f"{self._app}-{secrets.token_hex(4)}"
+            try:
+                claim = self._queue.claim_next(name)
+            except OSError as error:
+                self._error = f"a queued job cannot be started: {error.strerror or error}"
+                return
+            if claim is None:
+                return
+            job = self._jobs[name] = SubmittedJob(claim)
+            files, _ = read_changes(claim.folder.path, {})
+            [sent_files] = client.scatter([files], workers=[*workers], hash=False)
+            job.task = client.submit(
+                host.execute,
+                name,
+                self._kind,
+                sent_files,
+                None if self._kind.saves else self._send_checkpoint(client, claim.folder),
+                key=f"heads-up-{name}",
+                workers=[*workers],
+                resources={host.RUN_RESOURCE: 1} if self._kind.saves else None,
+                pure=False,
+            )
+
+    def _send_checkpoint(self, client: Client, folder: JobFolder) -> Future[Any] | None:
+        """Send the checkpoint that a computation reads, unless it was the last one sent."""
+        arguments = read_json(folder.path / "config.json")["arguments"]
+        if "checkpoint" not in arguments:
+            return None
+        digest, sent = arguments["hash"], self._checkpoint
+        if sent is None or sent[0] != digest or sent[1].status != "finished":
+            files, _ = read_changes(Path(arguments["checkpoint"]), {})
+            [future] = client.scatter([files], hash=False)
+            sent = self._checkpoint = digest, future
+        return sent[1]

@@ -1,85 +1,89 @@
-"""A folder's files as messages: names, stamps and pieces of bounded size, for both ends."""
+"""A folder's files as one message: all of them, or those that have changed since the last one."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-PIECE_BYTES = 4_000_000
-"""Maximum bytes of a file in one message."""
-MAX_FILES = 5_000
-MAX_BYTES = 4_000_000_000
+from transformer.jobs.computation import RESULT
+from transformer.text.files import atomic_path
+
 APPEND_ONLY = frozenset({"metrics.jsonl", "examples.jsonl", "log.txt"})
-"""Files to which lines are appended; all others are replaced."""
-_PART = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
-_NAME = re.compile(rf"(?:{_PART}/)?{_PART}")
-Stamp = tuple[int, int, int]
-"""Size in bytes, modification time in nanoseconds and inode number: a replaced file has another
-inode, a grown one keeps it."""
+"""Files to which lines are appended; of these only the new bytes are sent."""
+LOCAL_FILES = frozenset({"lock", "job.lock", "job.json", "control.json", "state.json"})
+"""Files of a job that stay where they are."""
+_WRITTEN_LAST = ("config.json", "resume.safetensors", RESULT)
 
 
-class CopyError(OSError):
-    """A received name, size or number of files is not allowed."""
+class Stamp(NamedTuple):
+    """A version of a file: size in bytes, time in nanoseconds, and inode number, which differs
+    after a replacement and stays the same when lines are appended."""
+
+    size: int
+    time: int
+    inode: int
 
 
-def checked_path(folder: Path, name: str) -> Path:
-    """Return the path of this name: at most one folder deep and not hidden. Raises CopyError for
-    any other name, or for a symbolic link."""
-    path = folder / name
-    if not _NAME.fullmatch(name) or path.is_symlink() or path.parent.is_symlink():
-        raise CopyError(f"{name[:60]!r} is not the name of a file that may be copied")
-    return path
+Changes = dict[str, tuple[int, bytes] | None]
+"""By file name: the offset of new content, and the content; None for a deleted file."""
 
 
-def listing(folder: Path, excluded: frozenset[str] = frozenset()) -> dict[str, Stamp]:
-    """Return the stamp of every file that may be copied, by name; files that vanish are skipped."""
-    return dict(_files(folder, excluded))
+def read_stamps(folder: Path) -> dict[str, Stamp]:
+    """Return the stamps of the files to send, at most one folder deep, without hidden ones."""
+    stamps = {}
+    for path in sorted([*folder.glob("[!.]*"), *folder.glob("[!.]*/[!.]*")]):
+        if path.name not in LOCAL_FILES and path.is_file():
+            stamps[path.relative_to(folder).as_posix()] = _stamp(path.stat())
+    return stamps
 
 
-def _files(folder: Path, excluded: frozenset[str]) -> Iterator[tuple[str, Stamp]]:
-    for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
-        name = path.relative_to(folder).as_posix()
-        if name not in excluded and _NAME.fullmatch(name) and path.is_file():
-            try:
-                yield name, stamp(path)
-            except FileNotFoundError:
-                continue
+def read_changes(folder: Path, sent: Mapping[str, Stamp]) -> tuple[Changes, dict[str, Stamp]]:
+    """Return what has changed since `sent`, and the new stamps; all files if `sent` is empty.
+
+    A save is read before the files that were written before it, so that its steps have their lines
+    even if the trainer goes on meanwhile. Raises OSError.
+    """
+    changes: Changes = {}
+    stamps: dict[str, Stamp] = {}
+    for name in sorted(read_stamps(folder), key=lambda name: -_write_order(name)):
+        before = sent.get(name)
+        try:
+            with (folder / name).open("rb") as file:
+                stamp = stamps[name] = _stamp(os.fstat(file.fileno()))
+                if stamp == before:
+                    continue
+                grown = before and before.inode == stamp.inode and before.size <= stamp.size
+                offset = before.size if before and grown and name in APPEND_ONLY else 0
+                file.seek(offset)
+                changes[name] = offset, file.read(stamp.size - offset)
+        except FileNotFoundError:  # deleted meanwhile
+            continue
+    changes.update(dict.fromkeys(sent.keys() - stamps.keys()))
+    return changes, stamps
 
 
-def stamp(path: Path) -> Stamp:
-    """Return the file's stamp. Raises OSError if the file is missing."""
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns, status.st_ino
+def write_changes(folder: Path, changes: Changes) -> None:
+    """Write what `read_changes` has read, each file atomically: a checkpoint's config after its
+    weights, since a folder without it is not a checkpoint, and the save that a run resumes from, or
+    the result, last. Raises OSError."""
+    for name in sorted(changes, key=_write_order):
+        change, path = changes[name], folder / name
+        if change is None:
+            path.unlink(missing_ok=True)
+        elif change[0]:
+            with path.open("ab") as file:
+                file.write(change[1])
+        else:
+            with atomic_path(path) as temporary:
+                temporary.write_bytes(change[1])
 
 
-def is_unchanged_or_grown(name: str, current: Stamp, before: Stamp) -> bool:
-    """Whether the file is unchanged or, if append-only, has only grown."""
-    grown = name in APPEND_ONLY and current[2] == before[2] and current[0] >= before[0]
-    return grown or current == before
+def _stamp(status: os.stat_result) -> Stamp:
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
-def check_listing(files: Mapping[str, Stamp], folder: Path) -> None:
-    """Raise CopyError for a listing with too many files, too many bytes or an invalid name."""
-    if len(files) > MAX_FILES or sum(size for size, _, _ in files.values()) > MAX_BYTES:
-        limit = f"{MAX_FILES:,} files or {MAX_BYTES / 1e9:g} GB"
-        raise CopyError(f"the folder has more than {limit}, the limit for copying")
-    for name in files:
-        checked_path(folder, name)
-
-
-def read_piece(path: Path, offset: int) -> bytes:
-    """Read the part of a file that fits in one message. Raises OSError."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read(PIECE_BYTES)
-
-
-def write_piece(path: Path, offset: int, content: bytes) -> None:
-    """Write one piece; the piece at offset 0 replaces the file. Raises OSError; CopyError, which is
-    one, for a piece that does not follow the last."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab" if offset else "wb") as file:
-        if file.tell() != offset or len(content) > PIECE_BYTES:
-            raise CopyError(f"a piece of {path.name} does not follow the one before it")
-        file.write(content)
+def _write_order(name: str) -> int:
+    file = name.rpartition("/")[2]
+    return _WRITTEN_LAST.index(file) + 1 if file in _WRITTEN_LAST else 0

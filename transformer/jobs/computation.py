@@ -410,11 +410,8 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 return
             if others := [holder for holder in holders if holder != visitor]:
                 folder.change_job(holders=others)
-            elif status == "queued":
-                queue.remove(folder)
             else:
-                folder.change_job(deleted=True)
-                folder.write_control(command="stop")
+                queue.discard(folder)
 
     def close(self) -> None:
         """End the workers; computations that they executed are queued again."""

@@ -379,11 +379,8 @@ class Jobs(AbstractContextManager["Jobs"]):
         with self._owned_run(name, owner) as (folder, info):
             if other_holders := [holder for holder in info.holders if holder != owner]:
                 folder.change_job(holders=other_holders)
-            elif folder.is_held:
-                folder.change_job(deleted=True)
-                folder.write_control(command="stop")
             else:
-                self._queue.remove(folder)
+                self._queue.discard(folder)
 
     def archive(self, name: str) -> bytes:
         """Return checkpoint, config and metrics as a zip file. Raises JobError if there is none

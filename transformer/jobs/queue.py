@@ -255,6 +255,15 @@ class Queue:
             folder.path.rename(removed)
         shutil.rmtree(removed, ignore_errors=True)
 
+    def discard(self, folder: JobFolder) -> None:
+        """Remove a job; one that a worker holds is hidden at once, stopped and then removed. The
+        caller holds the lock. Raises OSError."""
+        if folder.is_held:
+            folder.change_job(deleted=True)
+            folder.write_control(command="stop")
+        else:
+            self.remove(folder)
+
     def claim_next(self, worker: str, capacity: WorkerCapacity = UNLIMITED) -> Claim | None:
         """Claim the next queued job and set its status to "running"; None if none is queued or the
         capacity does not allow it. Raises OSError if its state cannot be written; it then stays
