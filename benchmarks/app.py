@@ -26,6 +26,7 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
 from tests.websocket_session import Session
 from transformer import Translator
+from transformer.device import describe_computed
 from transformer.ui.base.registry import HOME, PAGES, path
 from transformer.ui.pages.home import DEPTHS
 from transformer.ui.pages.inside import TABS
@@ -136,6 +137,7 @@ def translate(page: Page, text: str) -> float:
 
 def report_in_python(folder: Path) -> None:
     translator = Translator.load(folder, device="cpu")
+    print(describe_computed(translator.computed_with))
     translator.trace(SENTENCES[0])
     all_tensors, weights_only = [], []
     names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]

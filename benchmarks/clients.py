@@ -25,6 +25,7 @@ import torch
 
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
+from transformer.device import describe_computed
 from transformer.exchange import export_marian
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
@@ -216,6 +217,7 @@ def main() -> None:
         pieces = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
         columns = [translator.vocabulary.id(piece) for piece in [*pieces][:-1]]
         print(f"{len(traces)} sentences, {sum(len(t.predicted_ids) for t in traces)} output tokens")
+        print(describe_computed(translator.computed_with))
         run(Case(translator, folder, traces, columns), options.only)
 
 

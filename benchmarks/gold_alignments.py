@@ -35,6 +35,7 @@ from transformer.analysis.alignment.aligner_head import (
     save_aligner_head,
 )
 from transformer.analysis.corpora import Corpus
+from transformer.device import describe_computed
 from transformer.inference import Translator
 
 KNOWN_SOURCES = {
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace) -> None:
     names = [name_of(path) for path in options.gold]
     sources = options.source or [source_of(name) for name in names]
     translator = Translator.load(options.checkpoint, "cpu")
+    print(describe_computed(translator.computed_with))
     measured = []
     for name, path in zip(names, options.gold, strict=True):
         errors = measure_aligners(translator, Corpus.read(path))

@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from transformer.device import describe_computed
 from transformer.inference import Translator
 from transformer.text.typing_noise import without_final_mark
 from transformer.training.quality import score
@@ -156,6 +157,7 @@ def main() -> None:
         translator = Translator.load(checkpoint)
         language = "de" if "de" in Path(checkpoint).resolve().name.split("-") else "fr"
         print(f"{checkpoint}, beam size {options.beam}")
+        print(describe_computed(translator.computed_with))
         report_typed(translator, language, options.beam)
         if options.pud:
             report_pud(translator, language, options.pud, options.beam)

@@ -179,7 +179,8 @@ def time_steps(rounds: int, clock: Callable[[], float]) -> None:
             step()
             if round_ >= 0:
                 times[name].append(clock() - start)
-    print(f"{torch.get_num_threads()} threads, {rounds} rounds, {work.pairs} × ({work.length} × 2)")
+    print(f"on the CPU, threads: {torch.get_num_threads()}")
+    print(f"{rounds} rounds, {work.pairs} × ({work.length} × 2)")
     print(f"{'':<40} {'ms/step':>8} {'tgt tok/s':>10} {'/ ours':>7} {'/ peer':>7}")
     ours, peer = median(times["ours, bf16"]), median(times["nn.Transformer, bf16"])
     for name in steps:

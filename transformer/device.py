@@ -1,6 +1,8 @@
-"""Choice of device: CPU, NVIDIA GPU or Apple GPU."""
+"""Choice of device: CPU, NVIDIA GPU or Apple GPU; what numbers are computed with."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import torch
 
@@ -31,3 +33,18 @@ def choose_device(name: str = "auto") -> torch.device:
             f"there is no {name}: this machine has {count[kind]} {kind} device(s), numbered from 0"
         )
     return torch.device(name)
+
+
+def computed_with(weights: torch.Tensor) -> dict[str, str | int]:
+    """Return what the numbers of a model with these weights depend on: "precision", "device" and
+    "threads" (of this process)."""
+    return {
+        "precision": str(weights.dtype).removeprefix("torch."),
+        "device": str(weights.device),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def describe_computed(computed: Mapping[str, object]) -> str:
+    """Return one line with the values of `computed_with`."""
+    return "computed in {precision} on {device}, threads: {threads}".format_map(computed)

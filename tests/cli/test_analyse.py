@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
@@ -41,7 +42,8 @@ def test_csv_equals_the_results_of_the_function(
     shell: Shell, checkpoint: Path, corpus: Path
 ) -> None:
     result = shell("analyse", checkpoint, "--corpus", corpus, "--device", "cpu")
-    assert (result.status, result.err) == (0, "")
+    computed = f"computed in float32 on cpu, threads: {torch.get_num_threads()}\n"
+    assert (result.status, result.err) == (0, computed)
     table = measure_heads(Translator.load(checkpoint, "cpu"), Corpus.read(corpus)).table()
     lines = rows(result.out)
     assert len(lines) == len(table)
@@ -64,6 +66,8 @@ def test_json_has_all_results(
         "hash": Corpus.read(corpus).hash,
         "sentences": 2,
     }
+    threads = torch.get_num_threads()
+    assert content["computed"] == {"precision": "float32", "device": "cpu", "threads": threads}
     table_rows = rows(shell("analyse", checkpoint, "--what", report_name, "--corpus", corpus).out)
     assert [set(line) for line in content["table"]] == [set(line) for line in table_rows]
 

@@ -76,7 +76,7 @@ def test_text_output_names_the_beam_size(shell: Shell, checkpoint: Path, tmp_pat
     result = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
     assert result.status == 0
     assert result.out.startswith("BLEU ")
-    assert f"\nfloat32 on cpu, threads: {torch.get_num_threads()}\n" in result.out
+    assert f"\ncomputed in float32 on cpu, threads: {torch.get_num_threads()}\n" in result.out
     assert "2 sentences, 2 references, {'beam_size': 4" in result.out
 
 

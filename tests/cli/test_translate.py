@@ -11,6 +11,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 
 from tests.cli.conftest import Shell, check_refused
 from transformer import Trace, Translator
@@ -40,6 +41,8 @@ def test_json_has_every_step(shell: Shell, checkpoint: Path) -> None:
         shell("translate", TEXT, "--checkpoint", checkpoint, "--json", "--target", "Le pain.").out
     )
     assert content["method"] == "forced"
+    threads = torch.get_num_threads()
+    assert content["computed"] == {"precision": "float32", "device": "cpu", "threads": threads}
     assert content["text"] == "Le pain."
     for number, step in enumerate(content["steps"]):
         assert step["chosen"]["token"] == content["tokens"][number]

@@ -67,6 +67,8 @@ def test_a_run_writes_a_checkpoint_and_its_card(
     n_weights = sum(weight.numel() for weight in model.parameters())
     assert f"196 pairs, {n_weights:,} parameters, on cpu in bf16" in stderr
     assert "finished: all 3 steps taken; the model is " in stderr
+    threads = run.state()["threads"]
+    assert f"computed in bf16 on cpu, threads: {threads}\nfinished: " in stderr
     config = run.config().to_dict()
     assert config["training"]["batch_tokens"] == 400
     assert config["data"] == {"train": (str(pairs_file),), "added": {}}

@@ -40,22 +40,31 @@ class Report:
         subject: the name of the report, one of `REPORTS`.
         table: the figures, a row for each head, aligner or point of a curve.
         more: what does not fit a table.
+        computed: precision, device and threads (`Translator.computed_with`).
     """
 
     subject: str
     corpus: Corpus
     table: pd.DataFrame
     more: Mapping[str, Any]
+    computed: Mapping[str, str | int]
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON.
 
-        Keys: "what" (the subject), "corpus" (its name, hash and number of sentences), "table" (a
-        list of rows; null where a figure does not apply) and those of `more`.
+        Keys: "what" (the subject), "corpus" (its name, hash and number of sentences), "computed"
+        (precision, device and threads), "table" (a list of rows; null where a figure does not
+        apply) and those of `more`.
         """
         about = {"name": self.corpus.name, "hash": self.corpus.hash, "sentences": len(self.corpus)}
         lines = json.loads(self.table.to_json(orient="records", double_precision=15))
-        return {"what": self.subject, "corpus": about, "table": lines, **self.more}
+        return {
+            "what": self.subject,
+            "corpus": about,
+            "computed": {**self.computed},
+            "table": lines,
+            **self.more,
+        }
 
 
 def report(
@@ -83,7 +92,7 @@ def report(
         if name not in OPTIONS.get(subject, ()):
             raise ValueError(f"{subject} has no option {name!r}")
     table, more = REPORTS[subject](translator, corpus, progress, **(options or {}))
-    return Report(subject, corpus, table, more)
+    return Report(subject, corpus, table, more, translator.computed_with)
 
 
 def compute(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.saved_findings import save_findings
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_checkpoint, add_device, check_output, print_result
+from transformer.device import describe_computed
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
-from transformer.training.console import progress_bar
+from transformer.training.console import log, progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if options.keep:
         content = analysis.to_dict()
         save_findings(options.checkpoint, content["corpus"], content["findings"], FINDINGS)
+    log(describe_computed(analysis.computed))
     if options.json:
         text = json.dumps(analysis.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 
-import torch
-
 from transformer.cli.options import (
     add_checkpoint,
     add_decoding,
@@ -16,6 +14,7 @@ from transformer.cli.options import (
     decoding_options,
     print_result,
 )
+from transformer.device import describe_computed
 from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
@@ -69,21 +68,16 @@ def run(options: argparse.Namespace) -> int:
             progress=lambda done: progress(done / len(sources), f"{done:,} sentences"),
             **decoding,
         )
-    computed = {
-        "precision": str(translator.model.embedding.weight.dtype).removeprefix("torch."),
-        "device": str(translator.device),
-        "threads": torch.get_num_threads(),
-    }
     if options.output:
         with atomic_path(options.output) as temporary:
             temporary.write_text("".join(f"{text}\n" for text in hypotheses), encoding="utf-8")
     if options.json:
-        record = {**scores.to_dict(), "decoding": decoding, "computed": computed}
+        record = {**scores.to_dict(), "decoding": decoding, "computed": translator.computed_with}
         print_result(json.dumps(record, indent=2))
     else:
         print_result(f"BLEU {scores.bleu:.2f}  {scores.bleu_signature}")
         print_result(f"chrF {scores.chrf:.2f}  {scores.chrf_signature}")
         print_result(f"{scores.sentences} sentences, {scores.references} references, {decoding}")
-        print_result("{precision} on {device}, threads: {threads}".format(**computed))
+        print_result(describe_computed(translator.computed_with))
         print_result(f"{scores.tokens / scores.seconds:,.0f} tokens/s, {scores.seconds:.1f} s")
     return 0

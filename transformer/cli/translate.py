@@ -19,6 +19,7 @@ from transformer.cli.options import (
     decoding_options,
     print_result,
 )
+from transformer.device import describe_computed
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.corpus import split_bytes
 from transformer.text.files import atomic_path
@@ -62,8 +63,9 @@ def run(options: argparse.Namespace) -> int:
         translation = translator.translate(text, target=options.target, **decoding)
     if options.target is not None and not options.json:
         _show_forced(translation)
+        print_result(describe_computed(translator.computed_with))
     else:
-        _show(translation, options.json)
+        _show(translator, translation, options.json)
     return 0
 
 
@@ -83,7 +85,7 @@ def _translate_lines(
         translations = iter(translator.translate_batch(texts, **decoding) if texts else ())
         for number, reason in reasons.items():
             if reason is None:
-                _show(next(translations), as_json)
+                _show(translator, next(translations), as_json)
                 continue
             print_result("")
             if reason:
@@ -129,15 +131,16 @@ def _save_trace(trace: Trace, path: Path) -> None:
 
 def _show_forced(translation: Translation) -> None:
     """Print a forced translation and its probability."""
-    _show(translation, as_json=False)
+    print_result(translation.text)
     log_probability = translation.log_probability
     print_result(
         f"probability {math.exp(log_probability):.3g}, log probability {log_probability:.3f}"
     )
 
 
-def _show(translation: Translation, as_json: bool) -> None:
+def _show(translator: Translator, translation: Translation, as_json: bool) -> None:
     if as_json:
-        print_result(json.dumps(translation.to_dict(), ensure_ascii=False))
+        record = {**translation.to_dict(), "computed": translator.computed_with}
+        print_result(json.dumps(record, ensure_ascii=False))
     else:
         print_result(translation.text)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import checkpoint_hash
-from transformer.device import choose_device
+from transformer.device import choose_device, computed_with
 from transformer.exchange.opening import open_folder, resolve_folder
 from transformer.exchange.pretrained import FolderFormat, save_pretrained
 from transformer.hook_names import NamesFilter
@@ -58,6 +58,11 @@ class Translator:
         self.folder: Path | None = None  # the checkpoint folder, if it was loaded from one
         self._decoder = SequenceDecoder(model)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
+
+    @property
+    def computed_with(self) -> dict[str, str | int]:
+        """Precision, device and threads, which the last digits of every number depend on."""
+        return computed_with(self.model.embedding.weight)
 
     def __reduce__(self) -> tuple[Callable[..., Translator], tuple[Any, ...]]:
         """Copy and pickle the model, the vocabulary and the folder, without caches and locks."""

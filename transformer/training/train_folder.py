@@ -13,7 +13,7 @@ import torch
 
 from transformer.analysis.corpora.gold import Link
 from transformer.config import ModelConfig
-from transformer.device import choose_device
+from transformer.device import choose_device, describe_computed
 from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
@@ -154,6 +154,7 @@ def start_training(
             log(_summary(task))
         status = trainer.train()
     if verbose:
+        log(describe_computed(run.state()))
         checkpoint_note = f"; the model is {run.checkpoint_path}" if trainer.loop.step else ""
         log(f"{status}: {run.state()['reason']}{checkpoint_note}")
     return status
