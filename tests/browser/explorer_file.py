@@ -111,7 +111,11 @@ def pixels(page: Page, points: list[tuple[float, float]]) -> Numbers:
 def colour_scale(page: Page) -> Numbers:
     """Return the colour of each level from 0 to 255, from the scale below the picture."""
     values = page.locator(".hu-view .hu-scale").evaluate(
-        "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
+        """(node) => {
+          const pen = new OffscreenCanvas(256, 1).getContext("2d");
+          pen.drawImage(node, 0, 0);
+          return [...pen.getImageData(0, 0, 256, 1).data];
+        }"""
     )
     levels: Numbers = np.array(values, float).reshape(256, 4)
     return levels

@@ -1,0 +1,223 @@
+"""The heatmap and the grid of heads as a file, compared with the data.
+
+`tests/figures/scripts/matrix.test.js` checks merged words, combined heads and hidden tokens.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.browser.explorer_file import (
+    PREDICTED,
+    SRC,
+    TGT,
+    TRACE,
+    bounding_box,
+    cell_centres,
+    colour_scale,
+    head,
+    open_explorer,
+    pinned_frame,
+    pixels,
+    table,
+    tooltip_value,
+    weights,
+)
+from tests.figures.fake_traces import fake_trace
+from transformer.figures import packed_trace as packing_limits
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_head_is_read_by_pointer_and_by_keyboard(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, TRACE, layer=1, head=2)
+    title, canvas, tooltip = (page.locator(f".hu-{name}") for name in ("title", "canvas", "tip"))
+    expect(title).to_have_text("Layer 2, head 3")
+    expect(page.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)[2]')
+    points = cell_centres(page, 5, 8)
+    for row, column in [(0, 0), (2, 3), (4, 7)]:
+        x, y = points[8 * row + column]
+        canvas.hover(position={"x": x, "y": y})
+        assert tooltip_value(page) == f"{head('cross', 1, 2)[row, column]:.4f}"
+        expect(tooltip).to_contain_text(f"{TGT[row]} → {PREDICTED[row]}attends to {SRC[column]}")
+    page.mouse.move(0, 0)
+    expect(tooltip).to_be_hidden()
+    x, y = points[8 * 3 + 2]
+    canvas.click(position={"x": x, "y": y})  # pins the cell
+    page.mouse.move(0, 0)
+    assert float(tooltip_value(page)) == pytest.approx(head("cross", 1, 2)[3, 2], abs=1e-4)
+    canvas.click(position={"x": x, "y": y})
+    page.mouse.move(0, 0)
+    expect(tooltip).to_be_hidden()
+
+    page.get_by_role("radio", name="layer 2, head 3").focus()
+    for key, layer, number in [
+        ("ArrowRight", 1, 3),
+        ("ArrowRight", 1, 3),
+        ("ArrowDown", 2, 3),
+        ("ArrowDown", 2, 3),
+        ("Home", 2, 0),
+        ("ArrowUp", 1, 0),
+        ("ArrowLeft", 1, 0),
+        ("End", 1, 3),
+    ]:
+        page.keyboard.press(key)
+        expect(title).to_have_text(f"Layer {layer + 1}, head {number + 1}")
+        focused = page.get_by_role("radio", name=f"layer {layer + 1}, head {number + 1}")
+        expect(focused).to_be_focused()
+        expect(focused).to_be_checked()
+    for _ in range(page.locator(".hu-controls :is(select, button):visible").count() + 1):
+        page.keyboard.press("Tab")  # the options are between the thumbnails and the picture
+    expect(canvas).to_be_focused()
+    for key, row, column in [("ArrowDown", 0, 0), ("ArrowDown", 1, 0), ("ArrowRight", 1, 1)]:
+        page.keyboard.press(key)
+        assert tooltip_value(page) == f"{head('cross', 1, 3)[row, column]:.4f}"
+    page.keyboard.press("Escape")
+    expect(tooltip).to_be_hidden()
+
+    page.get_by_role("radio", name="layer 3, head 1").click()
+    expect(title).to_have_text("Layer 3, head 1")
+    np.testing.assert_allclose(weights(page), head("cross", 2, 0), atol=6e-5)
+    page.get_by_role("button", name="Decoder self-attention").click()
+    expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=2)[0]')
+    expect(page.locator(".hu-data-table thead th")).to_have_count(7)
+    displayed, expected = weights(page), head("decoder", 2, 0)
+    future = np.triu(np.ones((5, 5), bool), 1)
+    assert np.isnan(displayed[future]).all()
+    np.testing.assert_allclose(displayed[~future], expected[~future], atol=6e-5)
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(tooltip).to_contain_text("masked")
+    expect(tooltip).to_contain_text("<s> → ▁r")
+
+
+def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
+    new_page: NewPage, tmp_path: Path
+) -> None:
+    row = np.array([0, 0.01, 0.04, 0.1, 0.15, 0.2, 0.23, 0.27], np.float32)
+    trace = fake_trace(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
+    for scheme, sign in (("light", -1), ("dark", 1)):
+        page = open_explorer(new_page(scheme=scheme), tmp_path, trace)
+        colours = pixels(page, cell_centres(page, 5, 8))[16:24]
+        assert (colours[:, 3] == 255).all()
+        luminances = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
+        assert (np.diff(luminances) * sign > 2).all(), scheme
+
+
+def test_colours_and_bars_are_those_of_the_weights(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, TRACE, layer=1, head=1)
+    expected = head("cross", 1, 1)
+    points = cell_centres(page, 5, 8)
+    for scale, share in {
+        "linear": expected,
+        "row": expected / expected.max(axis=1, keepdims=True),
+        "sqrt": np.sqrt(expected),
+    }.items():
+        page.get_by_role("combobox", name="Colour").select_option(scale)
+        levels = np.rint(255 * share).astype(int).ravel()
+        # Packing weights loses half a level, and colours are integers.
+        assert np.abs(pixels(page, points) - colour_scale(page)[levels]).max() <= 4, scale
+
+    before = pixels(page, points)
+    special = page.get_by_role("combobox", name="Start and end")
+    special.select_option("dimmed")
+    after = pixels(page, points)
+    ordinary = [i for i in range(40) if i % 8 != 7 and i // 8 != 4]
+    assert (before[:, 3] == 255).all()
+    np.testing.assert_array_equal(after[ordinary], before[ordinary])
+    assert (np.delete(after, ordinary, axis=0)[:, 3] < 128).all()
+
+    special.select_option("hidden")
+    displayed = expected[:4, :7]  # "</s>" is the last output and the last source token
+    # The bars are as long as the sums of the rows and the means of the columns.
+    centres = np.array(cell_centres(page, 4, 7)).reshape(4, 7, 2)
+    cell_width, cell_height = np.diff(centres[0, :, 0]).mean(), np.diff(centres[:, 0, 1]).mean()
+    right, bottom = centres[0, -1, 0] + cell_width / 2, centres[-1, 0, 1] + cell_height / 2
+    steps = np.arange(2, 46, 0.5)
+    for sums, lines in (
+        (displayed.sum(axis=1), [[(right + s, centres[r, 0, 1]) for s in steps] for r in range(4)]),
+        (
+            displayed.mean(axis=0),
+            [[(centres[0, c, 0], bottom + s) for s in steps] for c in range(7)],
+        ),
+    ):
+        lengths = np.array([(pixels(page, line)[:, 3] > 128).sum() / 2 for line in lines])
+        assert lengths.max() > 25
+        np.testing.assert_allclose(lengths / lengths.max(), sums / sums.max(), atol=0.05)
+    page.get_by_role("combobox", name="Rows").select_option("1")
+    renormalised = displayed / displayed.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weights(page), renormalised, atol=1e-4)
+
+
+def test_words_and_combined_heads_have_the_means_of_numpy(page: Page, tmp_path: Path) -> None:
+    trace = fake_trace(
+        ["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"]
+    )
+    open_explorer(page, tmp_path, trace, combine="mean", heads="0.1,2.3", exact=0)
+    expect(page.locator(".hu-title")).to_contain_text("L1·H2, L3·H4")
+    # Rows are merged by the words that they predict: ▁in croy | ▁le | </s>.
+    rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
+    header, displayed_rows = table(page)
+    assert header[1:] == ["unbelievable", "the", "the", "end"]
+    assert [row[0] for row in displayed_rows] == ["incroy", "le", "end"]
+    mean = (head("cross", 0, 1, trace) + head("cross", 2, 3, trace)) / 2
+    by_word = np.stack([mean[:, column].sum(1) for column in columns], 1)
+    expected = np.stack([by_word[row].mean(0) for row in rows])
+    np.testing.assert_allclose(weights(page), expected, atol=1e-4)
+
+
+def test_a_long_sentence_can_be_zoomed_and_is_drawn_to_its_last_cell(
+    page: Page, tmp_path: Path
+) -> None:
+    trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
+    open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
+    expected = head("cross", 1, 2, trace)
+    *_, width, height = pinned_frame(page)
+    for zoom in (1, 2):
+        page.locator(".hu-canvas").focus()
+        page.keyboard.press("+")
+        expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
+        assert tooltip_value(page) == f"{expected[20, 40]:.4f}"
+    left, top, zoomed_width, zoomed_height = pinned_frame(page)
+    assert zoomed_width > 3 * width
+    assert zoomed_height > height
+    for rows, columns in ((0, 2), (3, 0), (-2, -5)):
+        x, y = left + (columns + 0.5) * zoomed_width, top + (rows + 0.5) * zoomed_height
+        page.locator(".hu-canvas").hover(position={"x": x, "y": y})
+        assert tooltip_value(page) == f"{expected[20 + rows, 40 + columns]:.4f}"
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("combobox", name="Zoom")).to_have_value("0")
+
+    n = 300
+    values = np.full((1, 2, n, n), 1 / n, np.float32)
+    values[0, 1, n - 1, n - 1] = 0.5
+    labels = [f"▁word{i}" for i in range(n)]
+    trace = fake_trace(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
+    open_explorer(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
+    assert tooltip_value(page) == "0.5000"
+    assert page.locator(".hu-tip").inner_text().count("word299") == 2
+    assert bounding_box(page.locator(".hu-canvas"))["height"] < 1000
+    left, top, *_ = pinned_frame(page)
+    page.keyboard.press("Tab")
+    page.locator(".hu-canvas").hover(position={"x": left + 1.5, "y": top + 1.5})
+    assert tooltip_value(page) == "0.5000"
+
+
+def test_digits_beyond_one_byte_are_not_shown(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packing_limits, "FINE_LIMIT", 0)
+    values = np.array([[[[0.123456, 0.001, 0.875544]]]], np.float32)
+    trace = fake_trace(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
+    open_explorer(page, tmp_path, trace)
+    page.locator(".hu-canvas").focus()
+    for displayed in ("≈ 0.12", "< 0.01", "≈ 0.88"):
+        page.keyboard.press("ArrowRight")
+        expect(page.locator(".hu-tip strong")).to_have_text(displayed)
+    assert table(page)[1][0][2:] == ["0.12", "0.00", "0.88"]
