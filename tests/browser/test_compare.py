@@ -1,4 +1,7 @@
-"""The comparison of two traces: differences over aligned cells, checked with numpy."""
+"""Two sentences compared: every cell's difference, its colours, and what one of them lacks.
+
+`tests/figures/scripts/compare.test.js` checks how tokens are aligned.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +17,25 @@ from tests.browser.comparison_traces import (
     HEADS,
     LAYERS,
     SRC_A,
+    SRC_B,
     SRC_PAIRS,
+    TGT_B,
     TGT_PAIRS,
     A,
     B,
     canvas,
     cells,
     difference,
+    random_trace,
 )
-from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import Numbers, bounding_box, open_explorer, table
+from tests.browser.explorer_file import Numbers, bounding_box, download_text, open_explorer, table
+from tests.figures.fake_traces import fake_trace
+
+pytestmark = pytest.mark.browser
 
 
 def tooltip(page: Page, position: int) -> Locator:
     return page.locator(".hu-panels .hu-tip").nth(position)
-
-
-pytestmark = pytest.mark.browser
 
 
 def colours(page: Page, scale: int) -> Numbers:
@@ -43,9 +48,8 @@ def colours(page: Page, scale: int) -> Numbers:
     return np.array(values, float).reshape(256, 4)
 
 
-@pytest.mark.parametrize("kind", list(AXIS_PAIRS))
-def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path, kind: str) -> None:
-    open_explorer(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
+def check_table(page: Page, kind: str) -> None:
+    """Check that the table has every cell of both traces, and its difference."""
     names, rows = table(page)
     column_by_name = {name: names.index(name) for name in names}
     a, b = (side.weights(kind, 1)[2] for side in (A, B))
@@ -59,6 +63,50 @@ def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path,
             assert displayed == pytest.approx(b[cell_b] - a[cell_a], abs=2e-4)
         else:
             assert row[column_by_name["B − A"]] == ""
+
+
+def check_ranking(page: Page, kind: str) -> None:
+    """Check the heads that differ most, and their mean difference."""
+    means = {
+        (layer, head): abs(difference(kind, layer, head)).mean()
+        for layer in range(LAYERS)
+        for head in range(HEADS)
+    }
+    buttons = page.locator(".hu-most .hu-button")
+    expect(buttons).to_have_count(8)
+    expect(page.locator(".hu-most p")).to_contain_text("12 of 12 heads differ")
+    displayed_means = []
+    for text in buttons.all_inner_texts():
+        name, value = text.split()
+        layer, head = (int(number) - 1 for number in re.findall(r"\d+", name))
+        displayed_means.append(float(value))
+        assert displayed_means[-1] == pytest.approx(means[layer, head], abs=2e-3)
+    assert displayed_means == sorted(displayed_means, reverse=True)
+    assert displayed_means[0] == pytest.approx(max(means.values()), abs=2e-3)
+
+
+def test_every_cell_and_head_of_every_kind_has_its_difference(page: Page, tmp_path: Path) -> None:
+    for kind in AXIS_PAIRS:
+        open_explorer(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
+        check_table(page, kind)
+        check_ranking(page, kind)
+    buttons = page.locator(".hu-most .hu-button")
+    numbers = re.findall(r"\d+", buttons.nth(1).inner_text().split()[0])
+    buttons.nth(1).click()
+    expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*numbers))
+    expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
+    expect(buttons.nth(1)).to_be_focused()
+    head_button = page.get_by_role("radio", name="layer {}, head {}".format(*numbers))
+    expect(head_button).to_be_checked()
+    head_button.press("Home")
+    expect(page.locator(".hu-title")).to_contain_text("head 1")
+    svg = download_text(page, "SVG")
+    for text in (">A<", ">B<", ">B − A<", "will (B)"):
+        assert text in svg
+    layer = int(numbers[0]) - 1
+    limit = f"{abs(difference('cross', layer, 0)).max():.2f}"
+    assert re.search(rf">\+{limit}<", svg)
+    assert re.search(rf">−{limit}<", svg)
 
 
 def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
@@ -85,20 +133,15 @@ def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
     expect(difference_tooltip).to_be_hidden()
     page.keyboard.press("Escape")
     expect(tooltip(page, 1)).to_be_hidden()
-
-
-def test_the_future_is_masked(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, A, B, view="compare", kind="decoder")
+    page.get_by_role("button", name="Decoder self-attention", exact=True).click()
+    expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("6 rows, 6 columns"))
     canvas(page, 2).press("ArrowDown")
     page.keyboard.press("ArrowRight")
     expect(tooltip(page, 2).locator("strong")).to_have_text("masked")
 
 
-@pytest.mark.parametrize(("scale", "scheme"), [("sqrt", "dark"), ("linear", "light")])
-def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, scheme: str) -> None:
-    page = open_explorer(
-        new_page(scheme=scheme), tmp_path, A, B, view="compare", kind="encoder", scale=scale
-    )
+def check_differences_drawn(page: Page, scale: str) -> None:
+    """Check that the colour of each difference is that of the legend, at twelve points."""
     expected = colours(page, 1)
     limit = abs(difference("encoder", 0, 0)).max()
     ticks = page.locator(".hu-legends .hu-ticks").nth(1).locator("span").all_inner_texts()
@@ -133,37 +176,13 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
     assert n_checked >= 4
 
 
-@pytest.mark.parametrize("kind", list(AXIS_PAIRS))
-def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -> None:
-    open_explorer(page, tmp_path, A, B, view="compare", kind=kind)
-    means = {
-        (layer, head): abs(difference(kind, layer, head)).mean()
-        for layer in range(LAYERS)
-        for head in range(HEADS)
-    }
-    buttons = page.locator(".hu-most .hu-button")
-    expect(buttons).to_have_count(8)
-    expect(page.locator(".hu-most p")).to_contain_text("12 of 12 heads differ")
-    displayed_means = []
-    for text in buttons.all_inner_texts():
-        name, value = text.split()
-        layer, head = (int(number) - 1 for number in re.findall(r"\d+", name))
-        displayed_means.append(float(value))
-        assert displayed_means[-1] == pytest.approx(means[layer, head], abs=2e-3)
-    assert displayed_means == sorted(displayed_means, reverse=True)
-    assert displayed_means[0] == pytest.approx(max(means.values()), abs=2e-3)
-    numbers = re.findall(r"\d+", buttons.nth(1).inner_text().split()[0])
-    buttons.nth(1).click()
-    expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*numbers))
-    expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
-    expect(buttons.nth(1)).to_be_focused()
-    head_button = page.get_by_role("radio", name="layer {}, head {}".format(*numbers))
-    expect(head_button).to_be_checked()
-    head_button.press("Home")
-    expect(page.locator(".hu-title")).to_contain_text("head 1")
+def test_colours_are_those_of_the_differences(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, A, B, view="compare", kind="encoder", scale="linear")
+    check_differences_drawn(page, "linear")
+    page.emulate_media(color_scheme="dark")
+    open_explorer(page, tmp_path, A, B, view="compare", kind="encoder", scale="sqrt")
+    check_differences_drawn(page, "sqrt")
 
-
-def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind="cross")
     expected = colours(page, 1)
     shape = (
@@ -211,3 +230,75 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
         )
         assert (pixels >= np.minimum(low, high) - 1).all()
         assert (pixels <= np.maximum(low, high) + 1).all()
+
+
+def test_words_are_aligned_regardless_of_punctuation(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
+    a, b = (side.weights("encoder", 1)[1] for side in (A, B))
+    names, rows = table(page)
+    keys = dict.fromkeys(row[names.index("key")] for row in rows)
+    assert "stay, / stay" in keys
+    assert "will (B)" in keys
+    # "stay," of A is two tokens, 7 and 8: mean over its rows, sum over its columns.
+    row = next(row for row in rows if row[0] == row[2] == "stay, / stay")
+    expected = a[7:9, 7:9].sum(-1).mean(), b[7, 7]
+    assert [float(text) for text in row[3:]] == pytest.approx(
+        [*expected, expected[1] - expected[0]], abs=2e-4
+    )
+
+    open_explorer(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
+    a, b = (side.weights("cross", 0).mean(0) for side in (A, B))
+    _, rows = table(page)
+    queries = list(dict.fromkeys(row[0] for row in rows))
+    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
+    row = next(row for row in rows if row[0] == "chat" and row[2] == "end")
+    assert [float(text) for text in row[3:5]] == pytest.approx([a[2, 9], b[1, 8]], abs=2e-4)
+    assert "word written" in page.locator(".hu-legends").inner_text()
+
+
+def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
+    small = random_trace(4, SRC_B, TGT_B, layers=2, heads=3)
+    open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
+    expect(page.locator(".hu-main > .hu-note")).to_have_text(
+        "B has 2 layers of 3 heads; its layer 2, head 3 is shown."
+    )
+    _, rows = table(page)
+    difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
+    assert float(rows[0][-1]) == pytest.approx(difference, abs=2e-4)
+    expect(page.get_by_role("radio")).to_have_count(6)
+    expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
+    page.get_by_role("radio", name="layer 2, head 3").press("ArrowUp")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 3")
+    expect(page.locator(".hu-main > .hu-note")).to_be_hidden()
+
+
+def test_the_view_says_what_there_is_to_compare(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, A, A, view="compare")
+    expect(page.locator(".hu-most")).to_have_text("0 of 12 heads differ.")
+    expect(page.locator(".hu-most .hu-button")).to_have_count(0)
+    _, rows = table(page)
+    assert {row[-1] for row in rows} == {"0.0000"}
+
+    second = fake_trace(SRC_B, TGT_B, kinds=["cross"])
+    open_explorer(page, tmp_path, A, second, view="compare", kind="decoder")
+    expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
+    page.locator("[data-kind=cross]").click()
+    expect(page.locator(".hu-panels")).to_be_visible()
+
+    open_explorer(page, tmp_path, A, view="compare")
+    expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
+    parts = page.locator(":is(.hu-compare canvas, .hu-option, .hu-data-table):visible")
+    expect(parts).to_have_count(0)
+    page.get_by_role("button", name="Export").click()
+    expect(page.get_by_role("button", name="SVG")).to_be_disabled()
+    page.get_by_role("tab", name="Heatmap").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
+
+    words = [f"▁word{i}" for i in range(90)]
+    first, second = (
+        fake_trace(words[start:], words[:3], layers=1, heads=2, kinds=["encoder"])
+        for start in (0, 5)
+    )
+    open_explorer(page, tmp_path, first, second, view="compare")
+    expect(page.locator(".hu-most p")).to_contain_text("(from the thumbnails)")
+    expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))

@@ -1,13 +1,18 @@
-"""The Heads view: its weights of tokens and words equal numpy's, by pointer and keyboard."""
+"""The Heads view: its weights equal those of numpy, and its lines and files show them."""
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import NewPage
+from tests.browser.explorer_file import download_text
 from tests.browser.heads_page import (
     SRC,
     TGT,
@@ -25,7 +30,7 @@ from tests.figures.fake_traces import HOSTILE, fake_trace
 pytestmark = pytest.mark.browser
 
 
-def test_hovering_over_a_token_shows_its_weights_in_both_directions(heads: Page) -> None:
+def test_tokens_are_read_and_pinned_by_pointer_and_keyboard(heads: Page) -> None:
     weights = TRACE.weights("cross", 1)[2]
     check_readout(heads, "Hover over a token")
     for row in (0, 3, 5):
@@ -45,8 +50,38 @@ def test_hovering_over_a_token_shows_its_weights_in_both_directions(heads: Page)
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "1"
     assert state(heads, "tokens") == ""
 
+    heads.locator(".hu-canvas").focus()
+    for key, token in [
+        ("ArrowDown", "<s>"),
+        ("ArrowDown", "▁la"),
+        ("End", "▁la"),
+        ("ArrowDown", "▁la"),
+        ("ArrowUp", "▁est"),
+    ]:
+        heads.keyboard.press(key)
+        expect(heads.locator(".hu-reading strong")).to_contain_text(f"{token} → ")
+    heads.keyboard.press("Enter")
+    assert state(heads, "tokens") == "q4"
+    heads.keyboard.press("ArrowRight")
+    assert readout_weights(heads) == pytest.approx([weights[4, 4]], abs=TOLERANCE)
+    heads.keyboard.press("End")
+    check_readout(heads, "attends to </s>")
+    assert readout_weights(heads) == pytest.approx([weights[4, 6]], abs=TOLERANCE)
+    heads.keyboard.press("ArrowLeft")
+    heads.keyboard.press("Space")
+    assert state(heads, "tokens") == "q4,q5"
+    heads.keyboard.press("Space")
+    heads.keyboard.press("Escape")
+    assert state(heads, "tokens") == ""
+    check_readout(heads, "Hover over a token")
+    chip = heads.get_by_role("button", name="layer 2, head 4")
+    chip.focus()
+    heads.keyboard.press("Space")
+    assert state(heads, "heads") == "1.2,1.3"
+    expect(chip).to_be_focused()
+    chip.press("Space")
+    assert state(heads, "heads") == ""
 
-def test_pinned_queries_are_averaged_and_pinned_keys_summed(heads: Page) -> None:
     heads.get_by_role("button", name="all of layer 2").click()
     expect(heads.locator(".hu-title")).to_have_text("Layer 2, all heads")
     expect(heads.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)')
@@ -80,40 +115,7 @@ def test_pinned_queries_are_averaged_and_pinned_keys_summed(heads: Page) -> None
     expect(heads.get_by_role("button", name="Unpin")).to_be_hidden()
 
 
-def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
-    weights = TRACE.weights("cross", 1)[2]
-    heads.locator(".hu-canvas").focus()
-    for key, token in [
-        ("ArrowDown", "<s>"),
-        ("ArrowDown", "▁la"),
-        ("End", "▁la"),
-        ("ArrowDown", "▁la"),
-        ("ArrowUp", "▁est"),
-    ]:
-        heads.keyboard.press(key)
-        expect(heads.locator(".hu-reading strong")).to_contain_text(f"{token} → ")
-    heads.keyboard.press("Enter")
-    assert state(heads, "tokens") == "q4"
-    heads.keyboard.press("ArrowRight")
-    assert readout_weights(heads) == pytest.approx([weights[4, 4]], abs=TOLERANCE)
-    heads.keyboard.press("End")
-    check_readout(heads, "attends to </s>")
-    assert readout_weights(heads) == pytest.approx([weights[4, 6]], abs=TOLERANCE)
-    heads.keyboard.press("ArrowLeft")
-    heads.keyboard.press("Space")
-    assert state(heads, "tokens") == "q4,q5"
-    heads.keyboard.press("Space")
-    heads.keyboard.press("Escape")
-    assert state(heads, "tokens") == ""
-    check_readout(heads, "Hover over a token")
-    chip = heads.get_by_role("button", name="layer 2, head 4")
-    chip.focus()
-    heads.keyboard.press("Space")
-    assert state(heads, "heads") == "1.2,1.3"
-    expect(chip).to_be_focused()
-
-
-def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
+def test_words_sum_their_tokens_and_masked_positions_have_no_line(heads: Page) -> None:
     point(heads, "q", 2, click=True)  # the row that predicts "son", of the word "maison"
     tokens_button = heads.get_by_role("button", name="Show tokens", exact=True)
     tokens_button.click()
@@ -134,9 +136,8 @@ def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
     tokens_button.click()
     check_readout(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"
-
-
-def test_masked_positions_have_no_line(heads: Page) -> None:
+    heads.locator(".hu-canvas").press("Escape")
+    option(heads, "Start and end").select_option("shown")
     heads.get_by_role("button", name="Decoder self-attention").click()
     point(heads, "q", 1, n_rows=6, click=True)
     point(heads, "k", 1, n_rows=6)
@@ -149,12 +150,160 @@ def test_masked_positions_have_no_line(heads: Page) -> None:
     expect(heads.locator(".hu-data-table tbody tr")).to_have_count(6 * 7 // 2)
 
 
-def test_tokens_are_plain_text_and_repeated_ones_are_distinct(page: Page, tmp_path: Path) -> None:
+# Count the pixels of exactly this colour in each row of the picture of lines.
+COUNT_PIXELS = """(colour) => {
+  const canvas = document.querySelector(".hu-lines");
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const pen = copy.getContext("2d", { willReadFrequently: true });
+  pen.drawImage(canvas, 0, 0);
+  const [r, g, b] = [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
+  const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+  return Array.from({ length: canvas.height }, (_, y) => {
+    let count = 0;
+    for (let i = 4 * y * canvas.width; i < 4 * (y + 1) * canvas.width; i += 4) {
+      count += data[i] === r && data[i + 1] === g && data[i + 2] === b && data[i + 3] === 255;
+    }
+    return count;
+  });
+}"""
+
+
+def drawn_colours(page: Page) -> set[int]:
+    """Return the indices of the heads' colours that the picture contains."""
+    series = page.evaluate("view.ctx.theme.series")
+    return {
+        index
+        for index, colour in enumerate(series)
+        if sum(page.evaluate(COUNT_PIXELS, colour)) > 50
+    }
+
+
+def test_selected_heads_are_drawn_in_their_colours(new_page: NewPage, tmp_path: Path) -> None:
+    # Each head attends to a single token, its own: all lines have weight 1 and are opaque.
+    one_hot = np.zeros((3, 4, 6, 7), np.float32)
+    for head in range(4):
+        one_hot[:, head, np.arange(6), head] = 1
+    trace = fake_trace(SRC, TGT, cross=one_hot)
+    dark = open_heads_view(new_page(scheme="dark"), tmp_path, trace)
+    assert drawn_colours(dark) == {2}  # the colour with the head's index
+    page = open_heads_view(new_page(), tmp_path, trace)
+    chip = page.get_by_role("button", name="layer 2, head", exact=False)
+    expect(chip).to_have_count(4)
+    assert drawn_colours(page) == {2}
+    chip.nth(0).click()
+    assert state(page, "heads") == "1.2,1.0"
+    assert drawn_colours(page) == {0, 2}  # a head keeps its colour when another is added
+    stroke = page.evaluate("view.ctx.theme.series[0]")
+    expect(chip.nth(0).locator("line")).to_have_attribute("stroke", stroke)
+    option(page, "Heads of layer").select_option("3")
+    page.get_by_role("button", name="layer 3, head 4").click()
+    assert state(page, "heads") == "1.2,1.0,2.3"
+    expect(page.locator(".hu-title")).to_have_text("3 heads: L2·H3, L2·H1, L3·H4")
+    assert drawn_colours(page) == {0, 2, 3}
+    page.get_by_role("button", name="layer 2, head 3").click()
+    assert state(page, "heads") == "1.0,2.3"
+    page.get_by_role("button", name="layer 2, head 1").click()
+    page.get_by_role("button", name="layer 3, head 4").click()
+    assert state(page, "heads") == "none"
+    expect(page.locator(".hu-empty")).to_contain_text("No head is selected. Choose one")
+    expect(page.locator(".hu-canvas")).to_be_hidden()
+    # A click in the grid selects only this head.
+    page.get_by_role("radio", name="layer 1, head 2").click()
+    assert (state(page, "heads"), state(page, "layer"), state(page, "head")) == ("", 0, 1)
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    expect(page.locator(".hu-canvas")).to_be_visible()
+
+
+def test_heads_that_reuse_a_colour_have_dashed_lines(page: Page, tmp_path: Path) -> None:
+    one_hot = np.zeros((1, 10, 6, 7), np.float32)
+    one_hot[:, :, 1:5, 6] = 1e-3
+    one_hot[0, 0, 0, 0] = one_hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
+    names = ",".join(f"0.{head}" for head in range(9))
+    open_heads_view(
+        page,
+        tmp_path,
+        fake_trace(SRC, TGT, layers=1, heads=10, cross=one_hot),
+        layer=0,
+        heads=names,
+    )
+    rows = page.evaluate(COUNT_PIXELS, page.evaluate("view.ctx.theme.series[0]"))
+    middle = len(rows) // 2
+    solid, dashed = max(rows[:middle]), max(rows[middle:])
+    assert 0.4 * solid < dashed < 0.8 * solid
+    expect(page.get_by_role("button", name="layer 1, head 9, dashed")).to_be_visible()
+    assert (
+        page.locator(".hu-headchip[data-head='0.0'] line").get_attribute("stroke-dasharray") == ""
+    )
+    expect(page.locator(".hu-legend")).to_contain_text("Dashed lines reuse a colour")
+
+
+def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
-    open_heads_view(page, tmp_path, trace, kind="encoder")
-    for row, token in enumerate(HOSTILE):
-        point(page, "q", row)
-        expect(page.locator(".hu-reading strong")).to_have_text(token)
-        max_weight = trace.weights("encoder", 1)[2, row].max()
-        assert readout_weights(page)[0] == pytest.approx(max_weight, abs=TOLERANCE)
-    assert page.locator(".hu script, .hu b").count() == 0
+    open_heads_view(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
+    rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
+    assert len(rows) == 2 * 49
+    for number, (layer, head) in enumerate([(1, 2), (0, 3)]):
+        head_rows = rows[49 * number : 49 * (number + 1)]
+        assert {(row["layer"], row["head"]) for row in head_rows} == {(str(layer), str(head))}
+        weights = [float(row["weight"]) for row in head_rows]
+        expected = trace.weights("encoder", layer)[head].ravel()
+        assert weights == pytest.approx(expected, abs=TOLERANCE)
+    assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
+    svg = download_text(page, "Vector image (SVG)")
+    curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
+    n_drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
+    assert abs(len(curves) - n_drawn) <= 4  # the smallest weights are packed to 0
+    assert len(set(curves)) == 2
+    assert svg.count("&lt;b&gt;bold&lt;/b&gt;</text>") == 2
+    assert svg.count(">the</text>") == 4
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert (
+        len(list(csv.reader(io.StringIO(download_text(page, "Table (CSV)"), newline=""))))
+        == 1 + 2 * 7
+    )
+
+
+def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
+    page: Page, tmp_path: Path
+) -> None:
+    n = 200
+    weights = np.random.default_rng(0).dirichlet(np.full(n, 2), (1, 2, n)).astype(np.float32)
+    tokens = [f"▁w{i}" for i in range(n)]
+    open_heads_view(
+        page,
+        tmp_path,
+        fake_trace(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
+        kind="encoder",
+        layer=0,
+        head=1,
+    )
+    legend = page.locator(".hu-legend")
+    expect(legend).to_contain_text(f"{n * n - 4000:,} weaker lines with weights up to")
+    match = re.search(r"weights up to ([\d.]+) are not drawn", legend.inner_text())
+    assert match
+    threshold = np.sort(weights[0, 1].ravel())[-4001]
+    assert float(match[1]) == pytest.approx(threshold, rel=0.06)
+    for row in (0, 120, n - 1):
+        point(page, "q", row, n_rows=n)
+        check_readout(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
+        assert readout_weights(page) == pytest.approx(
+            np.sort(weights[0, 1, row])[:-4:-1], abs=TOLERANCE
+        )
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen(new_page: NewPage, tmp_path: Path) -> None:
+    page = new_page(390, "dark")
+    many = {"heads": "1.0,1.1,1.2,1.3,2.0", "tokens": "q1,k2", "size": "large"}
+    top = "scrollY + document.querySelector('.hu-canvas').getBoundingClientRect().y"
+    for start in ({}, many):
+        open_heads_view(page, tmp_path, TRACE, **start)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        before = page.evaluate(top)
+        page.locator(".hu-canvas").focus()
+        for key in ("ArrowDown", "ArrowDown", "ArrowRight", "End"):
+            page.keyboard.press(key)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390
+            # The readout keeps its height, or the picture would move under the pointer.
+            assert page.evaluate(top) == pytest.approx(before, abs=1)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import (
     bounding_box,
     colour_scale,
@@ -82,9 +81,8 @@ def thumbnail_pixels(picture: Locator) -> Numbers:
     return np.array(data, float).reshape(height, width, 4)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
-    page = open_explorer(new_page(scheme=scheme), tmp_path, TRACE, view="model", measure="entropy")
+def test_every_head_is_drawn_and_has_its_measure(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, TRACE, view="model", measure="entropy")
     colours = colour_scale(page)
     for kind in KINDS:
         assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
@@ -96,14 +94,38 @@ def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, sc
                 assert (displayed[future] == 0).all()
                 displayed, levels = displayed[~future], levels[~future]
             np.testing.assert_array_equal(displayed, colours[levels])
+    for name, measure in MEASURES.items():
+        page.get_by_label("Number below each head").select_option(name)
+        all_values = []
+        for kind in KINDS:
+            chips = section(page, kind).locator(".hu-chip-value").all_inner_texts()
+            expected = measure(weights(kind)).ravel()
+            np.testing.assert_allclose([float(text) for text in chips], expected, atol=0.0051)
+            all_values.append(expected)
+        expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
+        caption = page.locator(".hu-model .hu-legend strong").inner_text()
+        assert [float(word) for word in caption.split() if word[0].isdigit()] == pytest.approx(
+            [np.min(all_values), np.max(all_values)], abs=0.0051
+        )
 
 
-def test_kinds_are_side_by_side_or_stacked(new_page: NewPage, tmp_path: Path) -> None:
+def test_the_positional_head_has_its_offset_at_every_width(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, TRACE, view="model", measure="positional")
+    index = HEADS + 2  # layer 1, head 2: the previous-token head
+    value = section(page, "encoder").locator(".hu-below").nth(index)
+    assert value.inner_text().split() == ["1.00", "−1"]
+    head(page, "encoder", 1, 2).hover()
+    tooltip = page.locator(".hu-preview")
+    expect(tooltip).to_contain_text("fixed offset (−1) 100%")
+    expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))}%")
+    tooltip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
+    assert tooltip_box["x"] >= view_box["x"]
+    assert tooltip_box["x"] + tooltip_box["width"] <= view_box["x"] + view_box["width"] + 1
+    page.mouse.move(0, 0)
     for width, side_by_side in ((1400, True), (390, False)):
-        page = open_explorer(new_page(width), tmp_path, TRACE, view="model", measure="positional")
-        boxes = [section(page, kind).bounding_box() for kind in KINDS]
-        tops = {round(box["y"]) for box in boxes if box}
-        lefts = {round(box["x"]) for box in boxes if box}
+        page.set_viewport_size({"width": width, "height": 900})
+        boxes = [bounding_box(section(page, kind)) for kind in KINDS]
+        tops, lefts = {round(box["y"]) for box in boxes}, {round(box["x"]) for box in boxes}
         assert (len(tops) == 1, len(lefts) == 3) == (side_by_side, side_by_side)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         # A number is never cut off by the width of its head.
@@ -112,24 +134,7 @@ def test_kinds_are_side_by_side_or_stacked(new_page: NewPage, tmp_path: Path) ->
         )
 
 
-@pytest.mark.parametrize("key", [None, "Enter"])
-def test_a_click_or_enter_enlarges_a_head(page: Page, tmp_path: Path, key: str | None) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model", kind="cross")
-    picture = head(page, "encoder", 2, 1)
-    if key:
-        picture.press(key)
-    else:
-        picture.click()
-    expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
-    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
-    expect(page.locator("[data-kind=encoder][aria-pressed=true]")).to_be_visible()
-    page.get_by_role("tab", name="Model").click()
-    expect(head(page, "encoder", 2, 1)).to_be_checked()
-    expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
-    expect(page.locator(".hu-preview")).to_be_hidden()
-
-
-def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
+def test_the_keyboard_moves_between_heads_and_enlarges_one(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
     page.locator("select").first.focus()
     page.keyboard.press("Tab")
@@ -155,41 +160,19 @@ def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("ArrowRight")
     expect(head(page, "decoder", 1, 1)).to_be_checked()
     expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
+    picture = head(page, "encoder", 2, 1)
+    for enlarge in (lambda: picture.press("Enter"), picture.click):
+        enlarge()
+        expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
+        expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
+        expect(page.locator("[data-kind=encoder][aria-pressed=true]")).to_be_visible()
+        page.get_by_role("tab", name="Model").click()
+        expect(picture).to_be_checked()
+        expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
+        expect(page.locator(".hu-preview")).to_be_hidden()
 
 
-@pytest.mark.parametrize("measure", list(MEASURES))
-def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, measure: str) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model")
-    page.get_by_label("Number below each head").select_option(measure)
-    all_values = []
-    for kind in KINDS:
-        displayed = section(page, kind).locator(".hu-chip-value").all_inner_texts()
-        expected = MEASURES[measure](weights(kind)).ravel()
-        np.testing.assert_allclose([float(text) for text in displayed], expected, atol=0.0051)
-        all_values.append(expected)
-    expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
-    low, high = np.min(all_values), np.max(all_values)
-    caption = page.locator(".hu-model .hu-legend strong").inner_text()
-    assert [float(word) for word in caption.split() if word[0].isdigit()] == pytest.approx(
-        [low, high], abs=0.0051
-    )
-
-
-def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model", measure="positional")
-    index = HEADS + 2  # layer 1, head 2: the previous-token head
-    value = section(page, "encoder").locator(".hu-below").nth(index)
-    assert value.inner_text().split() == ["1.00", "−1"]
-    head(page, "encoder", 1, 2).hover()
-    tooltip = page.locator(".hu-preview")
-    expect(tooltip).to_contain_text("fixed offset (−1) 100%")
-    expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))}%")
-    tooltip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
-    assert tooltip_box["x"] >= view_box["x"]
-    assert tooltip_box["x"] + tooltip_box["width"] <= view_box["x"] + view_box["width"] + 1
-
-
-def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
+def test_heads_are_sorted_by_a_measure_and_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
     colours = colour_scale(page)
@@ -211,9 +194,7 @@ def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("ArrowDown")
     expect(buttons.nth(10)).to_be_checked()
 
-
-def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model", measure="last", order="measure")
+    page.get_by_label("Number below each head").select_option("last")
     names, rows = table(page)
     assert len(rows) == len(KINDS) * LAYERS * HEADS
     last = names.index("last")
@@ -231,10 +212,7 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
         # Cross-attention has no such measure, as its keys are another text.
         is_empty = [row[names.index("previous")] == "" for row in kind_rows]
         assert all(is_empty) if kind == "cross" else not any(is_empty)
-
-
-def test_the_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
+    page.get_by_label("Number below each head").select_option("positional")
     svg = download_text(page, "SVG")
     assert svg.count("<image") == len(KINDS) * LAYERS * HEADS
     for text in ("Cross-attention", ">1.00<", ">L2·H3<", ">−1<"):
