@@ -1,5 +1,5 @@
-"""The decoding view: steps, candidates, attention rows, a forced token and the beam tree, compared
-with the page's trace."""
+"""The decoding view: steps, candidates, attention rows and a forced token, compared with the page's
+trace."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ from tests.browser.decoding_page import (
     open_decoding_view,
 )
 from tests.browser.explorer_file import CSV, SVG, download_text
-from tests.figures.fake_traces import HOSTILE
 
 pytestmark = pytest.mark.browser
 
 
-def test_each_step_shows_its_candidates_and_its_rows(
+def test_each_step_shows_its_candidates_and_its_rows_by_every_key(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     open_decoding_view(page, tmp_path, decoded_sentence.greedy)
@@ -50,6 +49,33 @@ def test_each_step_shows_its_candidates_and_its_rows(
     page.get_by_role("radio", name="layer 2, head 1").click()
     check_rows(panel, decoded_sentence.greedy, 3, head=0)
 
+    end = len(decoded_sentence.greedy.translation.steps) - 1
+    page.locator(".hu-player").focus()
+    page.keyboard.press("Home")
+    for key, step in [
+        ("ArrowLeft", 0),
+        ("ArrowRight", 1),
+        ("ArrowRight", 2),
+        ("ArrowLeft", 1),
+        ("End", end),
+        ("ArrowRight", end),
+        ("Home", 0),
+    ]:
+        page.keyboard.press(key)
+        check_step_number(page, step, decoded_sentence.greedy)
+    page.get_by_role("button", name="last step").press("Enter")
+    check_step_number(page, end, decoded_sentence.greedy)
+    page.get_by_role("slider").press("ArrowLeft")
+    check_step_number(page, end - 1, decoded_sentence.greedy)
+    page.get_by_role("radio", name="layer 2, head 3").click()
+    row = page.locator(".hu-weightrow").nth(1)
+    row.locator("[tabindex='0'].hu-weight").focus()
+    before = int(decoded_sentence.greedy.weights("cross", LAYER)[HEAD, end - 1].argmax())
+    page.keyboard.press("ArrowRight")
+    after = min(before + 1, len(decoded_sentence.greedy.src_tokens) - 1)
+    expect(row.locator(".hu-read")).to_contain_text(decoded_sentence.greedy.src_tokens[after])
+    check_step_number(page, end - 1, decoded_sentence.greedy)
+
 
 def test_a_beam_may_choose_a_token_outside_the_candidates(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
@@ -68,36 +94,6 @@ def test_a_beam_may_choose_a_token_outside_the_candidates(
     open_decoding_view(page, tmp_path, trace, step=1)
     assert decoded_sentence.greedy.translation.steps[1].chosen.id not in table.ids[1]
     check_candidates(page.locator(".hu-panel").first, trace, 1)
-
-
-def test_the_keyboard_changes_steps_and_announces_them(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
-    end = len(decoded_sentence.greedy.translation.steps) - 1
-    page.locator(".hu-player").focus()
-    for key, step in [
-        ("ArrowLeft", 0),
-        ("ArrowRight", 1),
-        ("ArrowRight", 2),
-        ("ArrowLeft", 1),
-        ("End", end),
-        ("ArrowRight", end),
-        ("Home", 0),
-    ]:
-        page.keyboard.press(key)
-        check_step_number(page, step, decoded_sentence.greedy)
-    page.get_by_role("button", name="last step").press("Enter")
-    check_step_number(page, end, decoded_sentence.greedy)
-    page.get_by_role("slider").press("ArrowLeft")
-    check_step_number(page, end - 1, decoded_sentence.greedy)
-    row = page.locator(".hu-weightrow").nth(1)
-    row.locator("[tabindex='0'].hu-weight").focus()
-    before = int(decoded_sentence.greedy.weights("cross", LAYER)[HEAD, end - 1].argmax())
-    page.keyboard.press("ArrowRight")
-    after = min(before + 1, len(decoded_sentence.greedy.src_tokens) - 1)
-    expect(row.locator(".hu-read")).to_contain_text(decoded_sentence.greedy.src_tokens[after])
-    check_step_number(page, end - 1, decoded_sentence.greedy)
 
 
 def test_it_plays_one_step_per_second_and_stops(
@@ -135,7 +131,7 @@ def test_it_plays_one_step_per_second_and_stops(
     check_step_number(page, 0, decoded_sentence.greedy)
 
 
-def test_a_candidate_can_be_forced_in_the_app(
+def test_a_candidate_is_forced_in_the_app_but_not_in_a_file(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     open_decoding_view(page, tmp_path, decoded_sentence.greedy, live=True, step=FORCED_STEP)
@@ -149,10 +145,6 @@ def test_a_candidate_can_be_forced_in_the_app(
     page.wait_for_function("window.reported.force === ''")
     expect(page.locator(".hu-forced")).to_be_hidden()
 
-
-def test_a_file_says_where_a_token_can_be_forced(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
     open_decoding_view(page, tmp_path, decoded_sentence.greedy)
     assert page.locator("button.hu-candidate").count() == 0
     row = page.locator(".hu-candidate:not(.hu-chosen)").first
@@ -214,38 +206,3 @@ def test_table_and_picture_export_the_step(
     svg = download_text(page, SVG)
     assert "Cross-attention: over the source" in svg
     assert len(re.findall(r">step \d+<", svg)) == max(n.depth for n in decoded_sentence.tree.nodes)
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])
-def test_hostile_tokens_are_text_and_fit(
-    new_page: NewPage, tmp_path: Path, decoded_sentence: DecodedSentence, width: int, scheme: str
-) -> None:
-    def hostile(count: int) -> tuple[str, ...]:
-        return tuple((HOSTILE * count)[:count])
-
-    beam = decoded_sentence.beam
-    table = beam.translation.table
-    hostile_table = replace(table, tokens=[list(hostile(len(row))) for row in table.tokens])
-    tree = replace(
-        decoded_sentence.tree,
-        nodes=tuple(replace(n, token=HOSTILE[n.index % 7]) for n in decoded_sentence.tree.nodes),
-    )
-    trace = replace(
-        beam,
-        src_tokens=hostile(len(beam.src_tokens)),
-        tgt_tokens=hostile(len(beam.tgt_tokens)),
-        predicted_tokens=hostile(len(beam.predicted_tokens)),
-        translation=replace(beam.translation, table=hostile_table, tree=tree),
-    )
-    page = open_decoding_view(
-        new_page(width, scheme), tmp_path, trace, step=3, node=len(tree.nodes) - 1
-    )
-    expect(page.locator("button.hu-piece:visible")).to_have_text(list(trace.predicted_tokens))
-    expect(page.locator(".hu-panel").first.locator(".hu-candidate .hu-name")).to_contain_text(
-        HOSTILE[:3]
-    )
-    expect(page.locator(".hu-branch .hu-piece")).to_have_text(
-        [node.token for node in tree.path(tree.nodes[-1])]
-    )
-    assert page.locator(".hu-decoding :is(script, b)").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -64,10 +64,6 @@ def test_the_tree_is_navigated_with_the_keyboard(
     page.keyboard.press("ArrowLeft")
     expect(branch.locator(".hu-piece")).to_have_text(path[:-1])
 
-
-def test_the_best_path_links_to_its_step(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
     best = [node for node in decoded_sentence.tree.nodes if node.best]
     discarded = next(node for node in decoded_sentence.tree.nodes if node.status == "discarded")
     open_decoding_view(page, tmp_path, decoded_sentence.beam, node=best[3].index)
@@ -76,6 +72,10 @@ def test_the_best_path_links_to_its_step(
     open_decoding_view(page, tmp_path, decoded_sentence.beam, node=discarded.index)
     expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
     expect(page.get_by_role("button", name="Show this step")).to_have_count(0)
+
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
+    expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
+    expect(page.locator(".hu-treebox")).to_be_hidden()
 
 
 def height(locator: Locator) -> float:
@@ -124,10 +124,6 @@ def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
     page.get_by_role("button", name="Hide discarded hypotheses").click()
     expect(page.locator(".hu-branch dd").last).not_to_contain_text("discarded")
 
-
-def test_a_click_chooses_a_branch(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
     open_decoding_view(page, tmp_path, finished_search(decoded_sentence), node=0)
     # A column's boxes are sorted by score from top to bottom: the second column has le, un, la.
     clicked_tokens = []
@@ -135,11 +131,3 @@ def test_a_click_chooses_a_branch(
         page.locator(".hu-treebox").click(position={"x": 190, "y": y})
         clicked_tokens.append(page.locator(".hu-branch .hu-piece").last.inner_text())
     assert list(dict.fromkeys(clicked_tokens)) == ["<s>", "▁le", "▁un", "▁la"]
-
-
-def test_without_beam_search_the_view_says_how_to_turn_it_on(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
-    expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
-    expect(page.locator(".hu-treebox")).to_be_hidden()

@@ -15,9 +15,7 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, download_text, open_html
-from tests.figures.fake_traces import HOSTILE
 from transformer.config import ModelConfig
 from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import Translator
@@ -90,26 +88,22 @@ def last_number(text: str) -> float:
     return number(re.findall(r"[−-]?\d+\.\d+", text)[-1])
 
 
-@pytest.mark.parametrize(
-    ("kind", "row", "column"), [("cross", 2, 3), ("encoder", 0, 5), ("decoder", 4, 1)]
-)
-def test_the_numbers_are_those_of_the_trace(
-    page: Page, tmp_path: Path, trace: Trace, kind: str, row: int, column: int
-) -> None:
-    displayed = titles(open_query_key(page, tmp_path, trace, kind=kind, row=row, column=column))
-    query, key = vectors(trace, kind, "query")[row], vectors(trace, kind, "key")[column]
-    assert last_number(displayed[2]) == pytest.approx(query @ key, abs=6e-5)
-    assert last_number(displayed[3]) == pytest.approx(query @ key / math.sqrt(len(query)), abs=6e-5)
-    assert last_number(displayed[4]) == pytest.approx(
-        attention_weights(trace, kind, row)[column], abs=6e-5
-    )
-    checks = page.locator(".hu-check")
-    for index, quantity in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
-        expect(checks.nth(index)).to_contain_text(f"✓ {quantity} computed here")
-    assert page.locator(".hu-differs").count() == 0
+def test_the_numbers_are_those_of_the_trace(page: Page, tmp_path: Path, trace: Trace) -> None:
+    for kind, row, column in (("cross", 2, 3), ("encoder", 0, 5), ("decoder", 4, 1)):
+        displayed = titles(open_query_key(page, tmp_path, trace, kind=kind, row=row, column=column))
+        query, key = vectors(trace, kind, "query")[row], vectors(trace, kind, "key")[column]
+        assert last_number(displayed[2]) == pytest.approx(query @ key, abs=6e-5)
+        assert last_number(displayed[3]) == pytest.approx(
+            query @ key / math.sqrt(len(query)), abs=6e-5
+        )
+        assert last_number(displayed[4]) == pytest.approx(
+            attention_weights(trace, kind, row)[column], abs=6e-5
+        )
+        checks = page.locator(".hu-check")
+        for index, quantity in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
+            expect(checks.nth(index)).to_contain_text(f"✓ {quantity} computed here")
+        assert page.locator(".hu-differs").count() == 0
 
-
-def test_a_disagreement_is_reported(page: Page, tmp_path: Path, trace: Trace) -> None:
     name = HOOK_PREFIXES["cross"].format(LAYER) + "heads"
     changed = replace(
         trace, tensors={**trace.tensors, name: torch.as_tensor(trace.tensors[name]) + 0.5}
@@ -153,8 +147,6 @@ def test_keys_and_clicks_move_between_rows_and_columns(
     keys.get_by_role("radio").nth(3).click()
     check_selected(5, 3)
 
-
-def test_the_future_has_no_weight(page: Page, tmp_path: Path, trace: Trace) -> None:
     open_query_key(page, tmp_path, trace, kind="decoder", row=2, column=4)
     assert "−∞" in titles(page)[4]
     expect(page.locator(".hu-work")).to_contain_text(
@@ -187,7 +179,7 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
         assert value == pytest.approx(vectors(trace, "cross", "query")[1, dimension], abs=6e-5)
 
 
-def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_table_and_picture_hold_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
     open_query_key(page, tmp_path, trace, row=3, column=1)
     rows = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
     dimensions, keys = rows[1:17], rows[17:]
@@ -202,9 +194,13 @@ def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) 
     np.testing.assert_allclose(
         [float(row[8]) for row in keys], attention_weights(trace, "cross", 3), atol=1e-5
     )
+    svg = download_text(page, "Vector image (SVG)")
+    for n, title in enumerate(titles(page), start=1):
+        assert f"{n}. {title[:12]}" in svg
+    assert f"{attention_weights(trace, 'cross', 3)[1]:.4f}" in svg
 
 
-def test_a_model_without_scaling_shows_no_division(
+def test_other_scores_are_shown_as_they_are_computed(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     trace = trace_with_score(vocabulary, "dot")
@@ -215,10 +211,6 @@ def test_a_model_without_scaling_shows_no_division(
     assert "itself" in displayed[3]
     expect(page.locator(".hu-check").nth(3)).to_contain_text("✓ q·k computed here")
 
-
-def test_an_additive_score_comes_from_the_trace(
-    page: Page, tmp_path: Path, vocabulary: Vocabulary
-) -> None:
     trace = trace_with_score(vocabulary, "additive")
     displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[3]) == pytest.approx(
@@ -246,30 +238,3 @@ def test_a_file_without_vectors_says_where_to_find_them(
     assert last_number(titles(page)[2]) == pytest.approx(
         max(vectors(trace, "cross", "query", 0)[0] @ vectors(trace, "cross", "key", 0).T), abs=6e-5
     )
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1400, "light")])
-def test_hostile_tokens_are_text_and_fit(
-    new_page: NewPage, tmp_path: Path, trace: Trace, width: int, scheme: str
-) -> None:
-    count = len(trace.src_tokens)
-    hostile_tokens = tuple((HOSTILE * count)[:count])
-    page = open_query_key(
-        new_page(width, scheme),
-        tmp_path,
-        replace(trace, src_tokens=hostile_tokens),
-        row=0,
-        column=1,
-    )
-    expect(tokens(page, "Key").get_by_role("radio")).to_have_text(list(hostile_tokens))
-    assert HOSTILE[1] in titles(page)[1]
-    assert page.locator(".hu script, .hu-choice b, .hu-work h3 b").count() == 0
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_the_exported_picture_has_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
-    open_query_key(page, tmp_path, trace, row=2, column=1)
-    svg = download_text(page, "Vector image (SVG)")
-    for n, title in enumerate(titles(page), start=1):
-        assert f"{n}. {title[:12]}" in svg
-    assert f"{attention_weights(trace, 'cross', 2)[1]:.4f}" in svg
