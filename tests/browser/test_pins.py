@@ -20,11 +20,6 @@ LAYERS, HEADS = 3, 4
 SRC = ["▁the", "▁red", "▁um", "brella", "?", *HOSTILE[:2], "</s>"]
 TGT = ["<s>", "▁le", "▁para", "pluie", "▁rouge"]
 TRACE = fake_trace(SRC, TGT, layers=LAYERS, heads=HEADS)
-NAMES = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention",
-}
 
 
 def umbrella_max(kind: str, direction: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -83,9 +78,7 @@ def test_every_head_shows_its_attention_to_the_pinned_word(page: Page, tmp_path:
         assert displayed == pytest.approx(sorted(all_weights, reverse=True)[:5], abs=0.001)
 
 
-def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
-    page: Page, tmp_path: Path
-) -> None:
+def test_a_word_is_pinned_and_its_strongest_head_opens(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", way="to")
     pin(page, "umbrella")
     best = page.locator(".hu-clearest button").first
@@ -101,8 +94,6 @@ def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
     expect(page.locator(".hu-pinned")).to_be_hidden()
     expect(page.locator(".hu-reading")).to_contain_text("Hover over a token")
 
-
-def test_words_are_pinned_and_unpinned_by_keyboard(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="heads")
     words = page.locator(".hu-pinword")
     words.first.focus()
@@ -122,16 +113,40 @@ def test_words_are_pinned_and_unpinned_by_keyboard(page: Page, tmp_path: Path) -
     page.get_by_role("tab", name="Heads").focus()
     page.keyboard.press("Escape")
     expect(page.locator(".hu-pinned")).to_be_hidden()
-
-
-@pytest.mark.parametrize("width", [1400, 390])
-def test_a_file_opens_with_the_pinned_word_and_fits(
-    new_page: NewPage, tmp_path: Path, width: int
-) -> None:
-    page = open_explorer(new_page(width), tmp_path, TRACE, view="heads", pin="t3")
+    page.set_viewport_size({"width": 390, "height": 900})
+    open_explorer(page, tmp_path, TRACE, view="heads", pin="t3")
     expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("parapluie")
     expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_picture_has_words_counts_from_1_and_pins_a_clicked_word(
+    page: Page, tmp_path: Path
+) -> None:
+    trace = fake_trace(
+        ["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"]
+    )
+    open_explorer(page, tmp_path, trace, view="heads", kind="cross", layer=1, head=2, exact=0)
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
+    expect(page.locator(".hu-code")).to_be_hidden()
+    assert not {"▁", "<s>", "</s>"} & set(page.locator(".hu-explorer").inner_text().split())
+    canvas = page.locator(".hu-view .hu-canvas:not(.hu-lines)").last
+    canvas.focus()
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella
+        page.keyboard.press(key)
+    page.set_viewport_size({"width": 1400, "height": 500})  # so short that the page can scroll
+    before = canvas.bounding_box()
+    page.keyboard.press("Enter")
+    expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
+    expect(page.locator(".hu-pinned")).to_be_visible()
+    expect(page.locator(".hu-directions [aria-pressed=true]")).to_have_text("Attention to it")
+    expect(page.locator(".hu-reading")).to_contain_text("umbrella gets most attention from")
+    after = canvas.bounding_box()
+    assert before
+    assert after
+    assert after["y"] == pytest.approx(before["y"], abs=2)  # the page must not scroll
+    page.keyboard.press("Enter")
+    expect(page.locator(".hu-pinned")).to_be_hidden()
 
 
 def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Path) -> None:
@@ -151,12 +166,23 @@ def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Pa
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
     expect(page.locator(".hu-reading")).to_contain_text("the")
 
-
-def test_without_notices_there_is_no_frame(page: Page, tmp_path: Path) -> None:
     weights = np.full((3, 4, 4, 4), 0.25, np.float32)
     trace = fake_trace(["▁a", "▁b", "▁c", "</s>"], ["<s>"], kinds=["encoder"], encoder=weights)
     open_explorer(page, tmp_path, trace)
     expect(page.locator(".hu-notices")).to_be_hidden()
+
+
+def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None:
+    open_explorer(page, tmp_path, TRACE, more=0)
+    colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
+    expect(page.get_by_label("Zoom")).to_be_visible()
+    expect(colour).to_have_count(0)
+    more.press("Enter")
+    expect(more).to_have_text("Fewer options")
+    colour.select_option("linear")
+    more.click()
+    expect(colour).to_be_visible()  # an option with another value than its default stays visible
+    expect(page.get_by_label("Start and end")).to_have_count(0)
 
 
 def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: NewPage) -> None:
@@ -175,19 +201,6 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
     page.get_by_role("textbox", name="English").fill("She hides the lamp.")
     expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
     expect(page.locator(".hu-pinned")).to_be_hidden()
-
-
-def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, more=0)
-    colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
-    expect(page.get_by_label("Zoom")).to_be_visible()
-    expect(colour).to_have_count(0)
-    more.press("Enter")
-    expect(more).to_have_text("Fewer options")
-    colour.select_option("linear")
-    more.click()
-    expect(colour).to_be_visible()  # an option with another value than its default stays visible
-    expect(page.get_by_label("Start and end")).to_have_count(0)
 
 
 def test_a_decoding_step_opens_its_attention_row(app: str, page: Page) -> None:

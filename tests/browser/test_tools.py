@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import (
     CSV,
     PNG,
@@ -31,7 +30,7 @@ from transformer.figures.views import TABS, style
 pytestmark = pytest.mark.browser
 
 
-def test_the_table_is_built_when_opened_and_follows_the_view(page: Page, tmp_path: Path) -> None:
+def test_the_table_is_built_when_opened_and_cut_when_long(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
     cells = page.locator(".hu-data-table td")
     assert cells.count() == 0
@@ -48,8 +47,6 @@ def test_the_table_is_built_when_opened_and_follows_the_view(page: Page, tmp_pat
     page.locator(".hu-data-table summary").press("Enter")
     expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 4")
 
-
-def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
     n = 200
     labels = [f"▁w{i}" for i in range(n)]
     trace = fake_trace(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
@@ -61,7 +58,9 @@ def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
     assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
 
 
-def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Path) -> None:
+def test_help_explains_the_view_restores_the_focus_and_fits_a_phone(
+    page: Page, tmp_path: Path
+) -> None:
     open_explorer(page, tmp_path, TRACE)
     sheet = page.get_by_role("dialog", name="Help")
     page.locator(".hu-canvas").focus()
@@ -95,10 +94,8 @@ def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Pat
     page.mouse.click(5, 5)
     expect(sheet).to_be_hidden()
 
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
-    page = open_explorer(new_page(390, scheme), tmp_path, TRACE, size="large")
+    page.set_viewport_size({"width": 390, "height": 900})
+    open_explorer(page, tmp_path, TRACE, size="large")
     table(page)
     page.get_by_role("button", name="Export").click()
     for part in (".hu-menu", ".hu-data-table"):
@@ -151,8 +148,6 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     larger.click()
     expect(larger).to_have_attribute("aria-pressed", "false")
 
-
-def test_a_digit_selects_a_view_and_keeps_the_focus(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
     views = page.locator(".hu-tabs [role=tab]")
     for number in (1, views.count(), 2):
@@ -166,8 +161,6 @@ def test_a_digit_selects_a_view_and_keeps_the_focus(page: Page, tmp_path: Path) 
     page.keyboard.press("1" if views.first.get_attribute("data-view") != "heatmap" else "2")
     expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
 
-
-def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=1)
     title = page.locator(".hu-title")
     page.get_by_role("combobox", name="Colour").focus()
