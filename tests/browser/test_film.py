@@ -13,8 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html, table, weights
-from tests.figures.film_frames import LABELS, SRC, film_frames
-from transformer.figures.film import film_data, film_page
+from tests.figures.film_frames import LABELS, film_frames
+from transformer.figures.film import film_data
 from transformer.figures.packing import unpack
 from transformer.figures.views import page as view_page
 
@@ -67,13 +67,40 @@ def check_step(page: Page, step: int, kind: str = "cross", layer: int = 1, head:
     )
 
 
-def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_path: Path) -> None:
+def test_steps_are_selected_by_keys_slider_and_strip(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     check_step(page, 100)
     expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
     expect(page.locator(".hu-role-now")).to_contain_text(
         "Layer 2, head 3: reads backwards. 100% of the rows"
     )
+
+    slider(page).focus()
+    for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
+        page.keyboard.press(key)
+        check_step(page, step)
+    page.keyboard.press("End")
+    check_step(page, 100)
+    expect(slider(page)).to_have_attribute("aria-valuetext", "step 100")
+    page.get_by_role("button", name="Play").focus()
+    for key, step in [("ArrowLeft", 64), ("Home", 0), ("ArrowRight", 1), ("End", 100)]:
+        page.keyboard.press(key)
+        check_step(page, step)
+    slider(page).fill("3")
+    check_step(page, 4)
+    strip = page.locator(".hu-strip")
+    box = bounding_box(strip)
+    strip.click(position={"x": box["width"] * 5 / 9 + 4, "y": 16})
+    check_step(page, 16)
+    slider(page).press("End")
+    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
+    check_step(page, 100, "encoder")
+    page.get_by_role("combobox", name="Sentence").select_option("1")
+    table(page)
+    expect(page.locator(".hu-data-table tbody tr")).to_have_count(5)
+    header, rows = table(page)
+    assert header[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
+    assert len(rows) == 5
 
 
 def layers_on_screen(page: Page) -> list[str]:
@@ -99,31 +126,6 @@ def test_the_layer_of_the_pattern_is_above_the_others_once_the_run_has_ended(
     assert layers_on_screen(page) == ["1", "2"], "its clearest head is in layer 1"
 
 
-def test_arrow_keys_home_and_end_select_steps(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path)
-    slider(page).focus()
-    for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
-        page.keyboard.press(key)
-        check_step(page, step)
-    page.keyboard.press("End")
-    check_step(page, 100)
-    expect(slider(page)).to_have_attribute("aria-valuetext", "step 100")
-    page.get_by_role("button", name="Play").focus()
-    for key, step in [("ArrowLeft", 64), ("Home", 0), ("ArrowRight", 1), ("End", 100)]:
-        page.keyboard.press(key)
-        check_step(page, step)
-
-
-def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path)
-    slider(page).fill("3")
-    check_step(page, 4)
-    strip = page.locator(".hu-strip")
-    box = bounding_box(strip)
-    strip.click(position={"x": box["width"] * 5 / 9 + 4, "y": 16})
-    check_step(page, 16)
-
-
 def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
     picture = page.get_by_role("radio", name="layer 2, head 3").locator("canvas")
@@ -142,7 +144,9 @@ def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) ->
     np.testing.assert_array_equal(dark, FRAMES[100]["0.cross"][1, 2].argmax(-1))
 
 
-def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path) -> None:
+def test_role_changes_are_marked_listed_and_linked_to_their_step(
+    page: Page, tmp_path: Path
+) -> None:
     open_film(page, tmp_path)
     mark = page.locator(".hu-mark")
     expect(mark).to_have_count(1)
@@ -166,8 +170,6 @@ def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path
     mark.click()
     check_step(page, 40)
 
-
-def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, kind="decoder", layer=1, head=1)
     expect(page.locator(".hu-mark")).to_have_count(0)
     expect(page.locator(".hu-other-change")).to_have_count(1)
@@ -181,7 +183,7 @@ def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path
     expect(page.locator(".hu-mark")).to_have_count(1)
 
 
-def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
+def test_it_plays_to_the_end_and_follows_only_the_newest_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     button = page.locator(".hu-play")
     button.click()
@@ -191,6 +193,14 @@ def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
     check_step(page, 100)
     show_steps(page, [*STEPS, 128])
     check_step(page, 128)  # the film follows the newest step
+    slider(page).fill("4")
+    check_step(page, 8)
+    show_steps(page, [*STEPS, 128, 200])
+    check_step(page, 8)
+    expect(page.locator(".hu-step-note")).to_have_text("picture 5 of 12")
+    page.get_by_role("button", name="Latest").click()
+    check_step(page, 200)
+    expect(page.get_by_role("button", name="Latest")).to_be_hidden()
 
 
 def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
@@ -218,23 +228,6 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
     check_step(page, 128)
 
 
-def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> None:
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, play=True)
-    expect(page.locator(".hu-play")).to_have_text("Pause")
-    expect(page.locator(".hu-play")).to_have_text("Play")
-    check_step(page, 100)
-
-
-def test_reduced_motion_disables_automatic_playback(page: Page, tmp_path: Path) -> None:
-    page.emulate_media(reduced_motion="reduce")
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, play=True)
-    check_step(page, 100)
-    expect(page.locator(".hu-play")).to_have_text("Play")
-    page.emulate_media(reduced_motion="no-preference")
-
-
 def test_pause_keeps_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
     slider(page).focus()
@@ -248,21 +241,7 @@ def test_pause_keeps_the_step(page: Page, tmp_path: Path) -> None:
     check_step(page, step)
 
 
-def test_only_the_newest_step_follows_the_run(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path)
-    show_steps(page, [*STEPS, 128])
-    check_step(page, 128)
-    slider(page).fill("4")
-    check_step(page, 8)
-    show_steps(page, [*STEPS, 128, 200])
-    check_step(page, 8)
-    expect(page.locator(".hu-step-note")).to_have_text("picture 5 of 12")
-    page.get_by_role("button", name="Latest").click()
-    check_step(page, 200)
-    expect(page.get_by_role("button", name="Latest")).to_be_hidden()
-
-
-def test_new_steps_keep_the_focus_and_the_head(page: Page, tmp_path: Path) -> None:
+def test_a_growing_film_keeps_the_focus_and_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, STEPS[:4])
     page.get_by_role("radio", name="layer 1, head 2").click()
     page.get_by_role("radio", name="layer 1, head 2").press("ArrowRight")
@@ -273,15 +252,11 @@ def test_new_steps_keep_the_focus_and_the_head(page: Page, tmp_path: Path) -> No
     show_steps(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
     check_step(page, 2, "encoder", 1, 0)
 
-
-def test_a_removed_step_selects_the_one_before(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=32)
     check_step(page, 32)
     show_steps(page, [step for step in STEPS if step != 32])
     check_step(page, 16)
 
-
-def test_an_empty_film_says_so_and_starts_with_its_first_frame(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, [])
     expect(page.get_by_text("No picture yet")).to_be_visible()
     expect(page.locator(".hu-scrub")).to_be_hidden()
@@ -292,34 +267,8 @@ def test_an_empty_film_says_so_and_starts_with_its_first_frame(page: Page, tmp_p
     check_step(page, 100)
 
 
-def test_another_sentence_and_kind_can_be_selected(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path)
-    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
-    check_step(page, 100, "encoder")
-    page.get_by_role("combobox", name="Sentence").select_option("1")
-    table(page)
-    expect(page.locator(".hu-data-table tbody tr")).to_have_count(5)
-    header, rows = table(page)
-    assert header[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
-    assert len(rows) == 5
-
-
-def test_any_token_is_plain_text(page: Page, tmp_path: Path) -> None:
-    html = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
-    open_html(page, tmp_path, html)
-    header, _ = table(page)
-    assert header[1:] == [f"{i} {token}" for i, token in enumerate(SRC)]
-    assert page.locator(".hu b, .hu i, body > script:not([type])").count() == 0
-    expect(page.locator("option").first).to_contain_text("<script>alert(1)</script>")
-    page.locator(".hu-canvas").focus()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator(".hu-tip")).to_contain_text("attends to <script>alert(1)</script>")
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (390, "light"), (1400, "dark")])
-def test_it_fits_and_can_be_scrubbed(
-    new_page: NewPage, tmp_path: Path, width: int, scheme: str
-) -> None:
+def test_on_a_phone_it_can_be_scrubbed(new_page: NewPage, tmp_path: Path) -> None:
+    width, scheme = 390, "dark"
     page = open_film(new_page(width=width, scheme=scheme), tmp_path)
     for larger in (True, False):
         if larger:
@@ -337,17 +286,7 @@ def test_it_fits_and_can_be_scrubbed(
     expect(slider(page)).to_be_in_viewport()
 
 
-def test_a_picture_of_a_step_can_be_exported(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path, step=40)
-    page.get_by_role("button", name="Export").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Vector image (SVG)").click()
-    assert "step-40" in download.value.suggested_filename
-    svg = download.value.path().read_text(encoding="utf-8")
-    assert "Step 40 · layer 2, head 3" in svg
-
-
-def test_a_caption_below_the_scrubber_follows_the_step(page: Page, tmp_path: Path) -> None:
+def test_the_caption_and_the_exported_picture_name_the_step(page: Page, tmp_path: Path) -> None:
     header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
     captions = header["probes"][0]["captions"]["cross"]
     open_film(page, tmp_path, step=STEPS[0])
@@ -357,3 +296,25 @@ def test_a_caption_below_the_scrubber_follows_the_step(page: Page, tmp_path: Pat
     expect(page.locator(".hu-caption")).to_have_text(captions[-1])
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     expect(page.locator(".hu-caption")).to_have_text(header["probes"][0]["captions"]["encoder"][-1])
+
+    open_film(page, tmp_path, step=40)
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Vector image (SVG)").click()
+    assert "step-40" in download.value.suggested_filename
+    svg = download.value.path().read_text(encoding="utf-8")
+    assert "Step 40 · layer 2, head 3" in svg
+
+
+def test_it_plays_automatically_unless_motion_is_reduced(page: Page, tmp_path: Path) -> None:
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, play=True)
+    expect(page.locator(".hu-play")).to_have_text("Pause")
+    expect(page.locator(".hu-play")).to_have_text("Play")
+    check_step(page, 100)
+
+    page.emulate_media(reduced_motion="reduce")
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, play=True)
+    check_step(page, 100)
+    expect(page.locator(".hu-play")).to_have_text("Play")

@@ -36,7 +36,7 @@ def check_title(page: Page, words: str) -> None:
 
 
 @pytest.mark.slow
-def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
+def test_boxes_are_opened_and_a_number_is_computed(app: str, page: Page, checkpoints: Path) -> None:
     open_inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
     box(page, "encoder.ffn.hidden").click()
@@ -60,10 +60,6 @@ def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -
     page.go_back()
     check_title(page, "Next token")
 
-
-@pytest.mark.slow
-def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
-    open_inside(app, page)
     box(page, "decoder.cross_attn").click()
     check_title(page, "Q · decoder, layer 1, cross-attention")
     box(page, "softmax").click()
@@ -77,74 +73,74 @@ def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, pag
     expected = {"text": TEXT, "box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
     assert {name: address(page)[1][name] for name in expected} == expected
 
-
-@pytest.mark.slow
-def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpoints: Path) -> None:
-    open_inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
     bounding_box(canvas)  # fails if the canvas is invisible
-    weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
+    weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("cross", 1)
     canvas.focus()
-    for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
+    rows, columns = weights[0].shape
+    for key in ("ArrowDown",) * rows + ("ArrowRight",) * columns:
         page.keyboard.press(key)
     message = page.locator(".st-key-inside-number")
-    expect(message).to_contain_text(f"{weights[1, -1, -1]:.4g}"[:6])
+    expect(message).to_contain_text(f"{weights[3, -1, -1]:.4g}"[:6])
     wait_for_script_run(page)
-    last = str(len(weights[0]) - 1)
     fields = address(page)[1]
-    assert (fields["panel"], fields["row"], fields["column"]) == ("weights", last, last)
+    assert (fields["panel"], fields["row"], fields["column"]) == (
+        "weights",
+        str(rows - 1),
+        str(columns - 1),
+    )
     page.get_by_text("Python code that prints this number").click()
     expect(page.locator("code").last).to_contain_text("load_checkpoint")
 
 
-@pytest.mark.parametrize(
-    ("section", "scheme"), [("walk", "light"), ("training", "dark"), ("lens", "dark")]
-)
-def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str) -> None:
-    page = new_page(width=390, scheme=scheme)
-    page.goto(f"{app}/inside?text={TEXT}&section={section}&box=decoder.self_attn.mask")
-    page.locator(".hu-box, .hu-shifted, .js-plotly-plot").first.wait_for()
-    wait_for_script_run(page)
-    assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
-    if section == "walk":
-        above = bounding_box(box(page, "encoder.memory"))
-        below = bounding_box(box_title(page))
-        assert above["y"] < below["y"]
+SIZES = ((1366, 768, 300), (390, 844, 420))
+"""Widths and heights of a window, with the greatest distance of the first picture from its top."""
 
 
-@pytest.mark.parametrize(("width", "height", "limit"), [(1366, 768, 300), (390, 844, 420)])
-@pytest.mark.parametrize(
-    ("tab", "picture"),
-    [("figure", ".hu-figure1"), ("positions", ".js-plotly-plot"), ("why", ".js-plotly-plot")],
-)
-def test_the_first_screen_shows_the_first_picture(
-    bundled_app: str, new_page: NewPage, tab: str, picture: str, width: int, height: int, limit: int
-) -> None:
-    page = new_page(width=width)
-    page.set_viewport_size({"width": width, "height": height})
-    page.goto(f"{bundled_app}/inside?tab={tab}")
-    page.locator(picture).first.wait_for()
-    wait_for_script_run(page)
-    # The figure may be scrolled in its frame.
-    top = (
-        page.locator(picture)
-        .first.locator("xpath=..")
-        .evaluate("(node) => node.getBoundingClientRect().top")
-    )
-    assert 0 < top <= limit
+def test_the_first_screen_shows_the_first_picture(bundled_app: str, page: Page) -> None:
+    for tab, picture in (
+        ("figure", ".hu-figure1"),
+        ("positions", ".js-plotly-plot"),
+        ("why", ".js-plotly-plot"),
+    ):
+        page.goto(f"{bundled_app}/inside?tab={tab}")
+        for width, height, limit in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            page.reload()
+            page.locator(picture).first.wait_for()
+            wait_for_script_run(page)
+            # The figure may be scrolled in its frame.
+            frame = page.locator(picture).first.locator("xpath=..")
+            top = frame.evaluate("(node) => node.getBoundingClientRect().top")
+            assert 0 < top <= limit, (tab, width)
 
 
-@pytest.mark.parametrize("width", [1366, 390])
-def test_the_open_box_is_visible_in_the_figure(
-    bundled_app: str, new_page: NewPage, width: int
-) -> None:
-    page = new_page(width=width)
-    for name in ("encoder.embed.tokens", "output.choice", "encoder.memory"):
-        page.goto(f"{bundled_app}/inside?box={name}")
-        expect(page.locator("[aria-current=step]")).to_be_in_viewport(ratio=1)
-    box(page, "encoder.memory").focus()
-    page.keyboard.press("Home")
-    expect(box(page, "encoder.embed.tokens")).to_be_in_viewport(ratio=1)
+def test_the_open_box_is_visible_in_the_figure(bundled_app: str, page: Page) -> None:
+    for width in (1366, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for name in ("encoder.embed.tokens", "output.choice", "encoder.memory"):
+            page.goto(f"{bundled_app}/inside?box={name}")
+            expect(page.locator("[aria-current=step]")).to_be_in_viewport(ratio=1)
+        wait_for_script_run(page)
+        assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
+        above, below = bounding_box(box(page, "encoder.memory")), bounding_box(box_title(page))
+        assert width > 390 or above["y"] < below["y"]
+        box(page, "encoder.memory").focus()
+        page.keyboard.press("Home")
+        expect(box(page, "encoder.embed.tokens")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.slow
+def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
+    page = open_inside(app, new_page(width=390))
+    box(page, "output.choice").click()
+    check_title(page, "Next token")
+    expect(box_title(page)).to_be_in_viewport()
+    page.get_by_text("Python code that prints").scroll_into_view_if_needed()
+    expect(box_title(page)).not_to_be_in_viewport()
+    page.get_by_role("button", name="← Previous").click()
+    check_title(page, "Softmax")
+    expect(box_title(page)).to_be_in_viewport()
 
 
 VALUES = np.linspace(-1, 1, 2 * 400).reshape(2, 400)
@@ -213,8 +209,6 @@ def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> N
     assert reported_position(page) == (1, 398)
     assert page.locator(".hu img").count() == 0
 
-
-def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide_table())
     box = bounding_box(canvas)
     first = box["width"] * 0.12, box["height"] - 10
@@ -223,8 +217,6 @@ def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
     assert point(page, canvas, *first).startswith("−3.25")
     assert "dimension 250" in point(page, canvas, *first)
 
-
-def test_the_frame_opens_at_the_selected_number(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide_table(), (0, 7))
     box = bounding_box(canvas)
     columns = [point(page, canvas, x, box["height"] - 35) for x in range(100, 700, 20)]
@@ -253,19 +245,6 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
     rows.nth(1).click()
     assert reported_position(page) == (1, 1)
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
-
-
-@pytest.mark.slow
-def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
-    page = open_inside(app, new_page(width=390))
-    box(page, "output.choice").click()
-    check_title(page, "Next token")
-    expect(box_title(page)).to_be_in_viewport()
-    page.get_by_text("Python code that prints").scroll_into_view_if_needed()
-    expect(box_title(page)).not_to_be_in_viewport()
-    page.get_by_role("button", name="← Previous").click()
-    check_title(page, "Softmax")
-    expect(box_title(page)).to_be_in_viewport()
 
 
 def test_tables_of_the_same_width_show_the_same_columns(page: Page, tmp_path: Path) -> None:

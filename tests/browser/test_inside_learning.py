@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import open_inside
+from tests.browser.app_pages import TEXT, open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
 from tests.figures.fake_traces import update
@@ -32,7 +32,15 @@ Element.prototype.setAttribute = function (name, value) {
 
 
 @pytest.mark.slow
-def test_a_new_mask_drops_other_units(app: str, page: Page) -> None:
+def test_the_training_sections_fit_a_phone_and_a_new_mask_drops_other_units(
+    app: str, new_page: NewPage
+) -> None:
+    page = new_page(390, "dark")
+    for section in ("training", "lens"):
+        page.goto(f"{app}/inside?text={TEXT}&section={section}")
+        page.locator(".hu-shifted, .js-plotly-plot").first.wait_for()
+        wait_for_script_run(page)
+        assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
     page.goto(f"{app}/inside?section=learning&dropout=0.5")
     line = page.get_by_text("numbers are dropped")
     first = line.inner_text()
@@ -47,7 +55,9 @@ def click_next(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage) -> None:
+def test_vectors_move_along_the_arrows_unless_motion_is_reduced(
+    app: str, new_page: NewPage
+) -> None:
     page = new_page(alone=True)
     page.add_init_script(COUNT_VECTORS)
     open_inside(app, page, box="encoder.embed.positions")
@@ -57,16 +67,10 @@ def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage
     # Three vectors on each of two arrows: embeddings from below, positions from the left.
     assert page.evaluate("window.nVectors") == 6
     expect(page.locator(".hu-vector")).to_have_count(0)
-
-
-@pytest.mark.slow
-def test_reduced_motion_disables_the_animation(app: str, new_page: NewPage) -> None:
-    page = new_page(alone=True, reduced_motion="reduce")
-    page.add_init_script(COUNT_VECTORS)
-    open_inside(app, page, box="encoder.embed.positions")
+    page.emulate_media(reduced_motion="reduce")
     click_next(page)
     page.wait_for_timeout(500)
-    assert page.evaluate("window.nVectors") == 0
+    assert page.evaluate("window.nVectors") == 6
 
 
 def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page) -> None:
@@ -117,9 +121,6 @@ def test_the_entry_with_the_greatest_change_is_computed_first(page: Page, tmp_pa
     )
     assert before - alpha * m_hat / (v_hat**0.5 + epsilon) == pytest.approx(value, abs=1e-4)
 
-
-def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) -> None:
-    open_update(page, tmp_path, update())
     message = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
     box = bounding_box(picture)
@@ -130,26 +131,6 @@ def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) ->
         page.keyboard.press(key)
         expect(message).to_have_text(f"Row {row}, column {column}, written out")
 
-
-def test_before_the_first_step_a_message_is_shown(page: Page, tmp_path: Path) -> None:
     open_update(page, tmp_path, {})
     expect(page.get_by_text("No update yet")).to_be_visible()
     expect(page.locator(".hu-matrices")).to_be_hidden()
-
-
-def test_a_hostile_name_is_plain_text_and_missing_numbers_are_reported(
-    page: Page, tmp_path: Path
-) -> None:
-    data = {**update(), "name": "<img src=x onerror=alert(1)>"}
-    data["m_hat"] = [[float("nan")] * 4] * 3
-    open_update(page, tmp_path, data)
-    expect(page.locator(".hu-title")).to_have_text("<img src=x onerror=alert(1)>, at step 7")
-    expect(page.locator(".hu-update")).to_contain_text("not a number")
-    assert page.locator(".hu img").count() == 0
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
-    page = open_update(new_page(width=390, scheme=scheme), tmp_path, update(16, 16))
-    expect(page.locator(".hu-matrix")).to_have_count(8)
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

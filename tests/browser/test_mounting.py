@@ -54,19 +54,19 @@ def mount_view(page: Page, view: str, data: dict[str, Any] | None = None) -> lis
     return names
 
 
-@pytest.mark.parametrize("view", COMPONENTS)
-def test_a_view_is_created_once_per_element_and_closes(empty_page: Page, view: str) -> None:
+def test_views_are_created_once_per_element_and_close(empty_page: Page) -> None:
     requests: list[str] = []
     console_messages: list[str] = []
     empty_page.on("request", lambda request: requests.append(request.url))
     empty_page.on("pageerror", lambda error: console_messages.append(str(error)))
     empty_page.on("console", lambda message: console_messages.append(message.text))
-    assert mount_view(empty_page, view) == ["default"]
-    expect(empty_page.locator(".hu")).to_have_count(1)
-    empty_page.evaluate("window.unmount()")
-    assert empty_page.evaluate("window.messages") == []
-    assert [url for url in requests if not url.startswith("blob:")] == []
-    assert console_messages == []
+    for view in COMPONENTS:
+        assert mount_view(empty_page, view) == ["default"]
+        expect(empty_page.locator(".hu")).to_have_count(1)
+        empty_page.evaluate("window.unmount()")
+        assert empty_page.evaluate("window.messages") == [], view
+        assert [url for url in requests if not url.startswith("blob:")] == [], view
+        assert console_messages == [], view
 
 
 def test_a_repeated_choice_is_sent_again(empty_page: Page) -> None:

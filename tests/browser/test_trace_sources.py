@@ -45,24 +45,26 @@ TRACES = {
 }
 
 
-@pytest.mark.parametrize("view", EXPLORER)
-@pytest.mark.parametrize("kind", TRACES)
-def test_every_view_draws_the_trace_or_says_what_it_lacks(
-    kind: str, view: str, page: Page, tmp_path: Path
-) -> None:
-    trace = TRACES[kind]()
-    open_explorer(page, tmp_path, trace, view=view)
+def test_every_view_draws_the_trace_or_says_what_it_lacks(page: Page, tmp_path: Path) -> None:
     body = page.locator("body")
-    if view in MISSING:
-        expect(body).to_contain_text(MISSING[view])
-        return
-    expect(page.locator(".hu-view canvas").first).to_be_visible()
-    word = "cat" if kind == "decoder" else "unseen"
-    page.get_by_role("button", name=word, exact=True).first.click()
-    expect(body).to_contain_text("of its attention, in layer")
+    for kind, make_trace in TRACES.items():
+        open_explorer(page, tmp_path, make_trace(), view="heads", exact=0)
+        for view in EXPLORER:
+            page.locator(f".hu-tabs [data-view={view}]").click()
+            if view in MISSING:
+                expect(body).to_contain_text(MISSING[view])
+                continue
+            expect(page.locator(".hu-view canvas").first).to_be_visible()
+            word = page.get_by_role(
+                "button", name="cat" if kind == "decoder" else "unseen", exact=True
+            )
+            word.first.click()
+            pinned = page.locator(".hu-pinned")
+            expect(pinned).to_be_visible()
+            expect(pinned).to_contain_text("of its attention, in layer")
+            word.first.click()  # unpins it
+            expect(pinned).to_be_hidden()
 
-
-def test_a_kind_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
     selected = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
     open_explorer(page, tmp_path, TRACES["fewer decoder layers"](), view="heads", **selected)
     heading = page.locator(".hu-title")
