@@ -20,6 +20,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
+from tests.figures.deno import browser_answer
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.in_process import in_process_executor
 from transformer.figures.packing import unpack
@@ -31,6 +32,7 @@ from transformer.ui.base.streamlit_fixes import install
 from transformer.ui.services import live_jobs, memory_cache
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.widgets.frame import WORD_JOINER
+from transformer.ui.widgets.lessons import browser_questions
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
@@ -49,6 +51,7 @@ def browser_views(app: AppTest) -> list[Any]:
     excluded = (
         "heads_up.copylink",
         "heads_up.seeit",
+        "heads_up.lesson",
         *(["heads_up.glance"] if getattr(view(app), "depth", "bands") != "bands" else []),
     )
     views = app.get("bidi_component")
@@ -192,6 +195,12 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     services.close_all()
     st.cache_resource.clear()
     memory_cache.results.clear()
+
+
+@pytest.fixture
+def browser_questions_answered(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the questions that the browser makes, before a page is drawn."""
+    monkeypatch.setattr(browser_questions, "stored", browser_answer)
 
 
 @pytest.fixture

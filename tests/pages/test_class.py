@@ -229,7 +229,7 @@ def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) ->
     assert me not in update
 
 
-@pytest.mark.usefixtures("token")
+@pytest.mark.usefixtures("token", "browser_questions_answered")
 def test_a_question_is_answered_together(visit: Visit) -> None:
     name = "umbrella"
     question = prepared(
@@ -281,7 +281,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert f"**{labels[wrong]}**" not in page_markdown(bob)
 
 
-@pytest.mark.usefixtures("token")
+@pytest.mark.usefixtures("token", "browser_questions_answered")
 def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> None:
     teacher = open_as_teacher(visit, folder=CHECKPOINTS)
     student = join_as_student(visit, only_class(), folder=CHECKPOINTS)

@@ -294,7 +294,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
 
 
-@pytest.mark.usefixtures("token")
+@pytest.mark.usefixtures("token", "browser_questions_answered")
 def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
     teacher = open_as_teacher(visit, folder=CHECKPOINTS)
     projector = open_projector(visit, teacher, folder=CHECKPOINTS)

@@ -1,8 +1,8 @@
 """Lesson pages of the static site: a course of questions, each with a view to find the answer in.
 
-They work without JavaScript: each answer to choose is a `<details>` element, and a page of `views`
-loads in a frame when it is opened. If the question is about a model that runs in the page,
-`browser/live-lesson.js` asks it again about any sentence.
+Each answer to choose is a `<details>` element, and a page of `views` loads in a frame when it is
+opened. A question about the picture of a sentence is asked by `browser/live-lesson.js`, about any
+sentence.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class CourseStep:
         file: file of this page in the site.
         meta: a line below the title.
         notes: paragraphs before the question.
-        answer: the answer with its explanation.
+        answer: the answer with its explanation; "" if a script asks the question.
         choices: answers to choose from; empty if the reader finds the answer in the view.
         exhibit: what the question refers to, such as a translation.
         quote: a line in which to find the mistake.
@@ -98,7 +98,7 @@ class CourseStep:
     meta: str
     notes: Sequence[str]
     question: str
-    answer: str
+    answer: str = ""
     choices: Sequence[AnswerChoice] = ()
     exhibit: str = ""
     quote: str = ""
@@ -123,7 +123,9 @@ def step_page(
     if step.quote:
         parts.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
     parts.append(f'<p class="question">{html_of(step.question)}</p>')
-    answers = [*map(_choice_details, step.choices), _answer_details(step)]
+    answers = [*map(_choice_details, step.choices)]
+    if step.live is None:
+        answers.append(_answer_details(step))
     parts.append(f'<div id="hu-answers">{"".join(answers)}</div>')
     links = [_step_link("← ", previous_step), _step_link("", next_step, " →")]
     parts.append(f'<nav class="way" aria-label="Steps">{"".join(links)}</nav>')
@@ -188,7 +190,7 @@ def _answer_details(step: CourseStep) -> str:
     if step.view_link is not None:
         file, title = f"../{escape(step.view_link.file)}", escape(step.view_link.title)
         parts.append(f'<p><a href="{file}">{title}, in its own page</a></p>')
-        if step.live is None:  # else the script shows the view in the page
+        if step.view_link.file.startswith(("views/", "films/")):
             parts.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
     return f'<details class="look"><summary>Show the answer</summary>{"".join(parts)}</details>'
 

@@ -30,6 +30,7 @@ COMPONENTS = (
     "headgrid",
     "copylink",
     "seeit",
+    "lesson",
     "classroom",
     "wall",
 )

@@ -96,20 +96,6 @@ def merge(
     return merged
 
 
-def rows_of_written(
-    weights: Float[np.ndarray, "*heads row key"], word_row: str
-) -> Float[np.ndarray, "*heads written key"]:
-    """Return the cross-attention rows that belong to the written tokens.
-
-    The row that predicts token i has the tokens before it as input; token i is the input of the
-    next row. With `to` "output" token i gets row i, with "input" the next row, and the last token,
-    which is no row's input, the row that predicts it.
-    """
-    if word_row != "input" or not weights.shape[-2]:
-        return weights
-    return np.concatenate([weights[..., 1:, :], weights[..., -1:, :]], axis=-2)
-
-
 def _word_starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
     if len(numbers) != count:
         raise ValueError(f"There are {len(numbers)} word numbers for {count} {name}.")

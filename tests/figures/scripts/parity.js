@@ -5,8 +5,8 @@ import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/fi
 import { readSafetensors } from "../../../transformer/figures/browser/model/safetensors.js";
 import { finish, Translator } from "../../../transformer/figures/browser/model/translator.js";
 import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
-import { LessonCase, LessonUnavailable } from "../../../transformer/figures/browser/questions/case.js";
-import { CHECKS, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
+import { LessonCase, unpackCase } from "../../../transformer/figures/browser/questions/case.js";
+import { questionOf, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
 import { unpackGlance } from "../../../transformer/figures/browser/glance.js";
 import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
 import { makeStore } from "../../../transformer/figures/browser/store.js";
@@ -47,38 +47,28 @@ const commands = {
     });
   },
 
-  // The question of every lesson about every text, or why there is none, and the answers to some checks.
+  // The question of every lesson about every text, or why there is none, by the model in the browser.
   async questions() {
     const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
     const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
-    const { texts, aligner, checks, checked: checkedTexts } = readJson(`${folder}/cases.json`);
-    const headsOf = (off) =>
-      off.split(",").filter(Boolean).flatMap((code) => {
-        const [layer, head] = code.slice(1).split(".").map(Number);
-        const heads = head === undefined ? [0, 1, 2, 3, 4, 5, 6, 7] : [head];
-        return heads.map((head) => ({ kind: "cross", layer, head }));
-      });
-    const translate = (text, off = "") =>
-      finish(translator.trace(text, { hooks: off ? switchedOff(headsOf(off)) : null })).text;
-    const results = [];
-    for (const text of texts) {
-      const lesson = new LessonCase(finish(translator.trace(text)), { aligner, translate });
-      const questions = {};
-      for (const [name, build] of Object.entries(QUESTIONS)) {
-        try {
-          questions[name] = await build(lesson);
-        } catch (error) {
-          if (!(error instanceof LessonUnavailable)) throw error;
-          questions[name] = error.message;
-        }
-      }
-      const checked = [];
-      for (const [name, fields] of checkedTexts.includes(text) ? checks : []) {
-        checked.push(await CHECKS[name](lesson, fields));
-      }
-      results.push({ questions, checked });
+    const { texts, aligner } = readJson(`${folder}/cases.json`);
+    const translate = (text) => finish(translator.trace(text)).text;
+    return await Promise.all(texts.map(async (text) => {
+      const makeCase = () => new LessonCase(finish(translator.trace(text)), { aligner, translate });
+      const questions = Object.keys(QUESTIONS).map(async (name) => [name, await questionOf(name, makeCase)]);
+      return Object.fromEntries(await Promise.all(questions));
+    }));
+  },
+
+  // The questions about the packed cases in a folder, as a lesson's view makes them.
+  async lessons() {
+    const files = Array.from(Deno.readDirSync(folder), ({ name }) => Number(name)).sort((a, b) => a - b);
+    const replies = [];
+    for (const file of files) {
+      const { header, makeCase } = unpackCase(Deno.readFileSync(`${folder}/${file}`));
+      replies.push(await questionOf(header.lesson, makeCase));
     }
-    return results;
+    return replies;
   },
 
   // For each text the trace as the model in the browser packs it, with some vectors and the alternatives.

@@ -14,6 +14,15 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// The same for an element of an SVG picture.
+/** @param {string} tag @param {Record<string, any>} attributes @returns {any} */
+export function svgNode(tag, attributes, ...children) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  node.append(...children);
+  return node;
+}
+
 // Download a file of this name.
 /** @param {Blob} blob @param {string} name */
 export function download(blob, name) {

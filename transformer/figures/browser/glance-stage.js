@@ -1,7 +1,7 @@
 // The first page's picture of a translation: source words, the target words below, and attention bands that grow
 // between them. Every source word has a colour; a target word has that of the source word with its greatest weight.
 
-import { colours, el, SVG } from "./base.js";
+import { colours, el, svgNode } from "./base.js";
 import { bandsOf, strongest, wholePercent } from "./glance-playback.js";
 import { bandPath, textLinesOf } from "./band-path.js";
 
@@ -11,12 +11,6 @@ const WRAPPED_BAND_WIDTH = 7; // the same where lines wrap and bands pass betwee
 const MAX_WORDS_WITH_FULL_BANDS = 13; // with more words, bands are faint except those of the word under the pointer
 const MAX_WORDS_WITH_ALL_BANDS = 24; // with more words, only the strongest band of each word is drawn, except when hovering
 const MAX_STICKY_SHARE = 0.45; // of the window's height; a higher picture does not stay on a phone's screen
-
-const svgNode = (tag, attributes) => {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-};
 
 // `go(step)` is called for a selected step, `onHover()` when the pointer moves to another word.
 export function makeGlanceStage({ go, onHover }) {

@@ -39,7 +39,7 @@ export function headsPage(container, context) {
       const result = await context.ask("heads", request);
       if (!result) return;
       waiting.hidden = true;
-      choice.hidden = Boolean(context.lesson);
+      choice.hidden = false;
       root.hidden = false;
       board.show(result.board);
       results.replaceChildren(...resultNodes(request, result));

@@ -1,32 +1,31 @@
 // A lesson whose question is asked about the model in this browser, with the lesson's own sentence or the
-// visitor's. The question prepared by Python is shown until the model has answered.
+// visitor's. Until the model has answered, the question is about the lesson's sentence that the page has packed.
 
 import { el } from "./base.js";
 import { makeClient, modelSelect, registerServiceWorker, textProblem } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
-import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
 import { markdownNodes } from "./inline-markdown.js";
+import { lessonPicture } from "./lesson-picture.js";
 
 const ROOT = "../"; // path from a lesson's page to the site's folder
-const PANELS = { explore: explorePage, heads: headsPage };
-const DEPTHS = { explore: "heads", heads: "off" }; // the depths of the first page that have these panels
 
 /** @typedef {import("./questions/case.js").Question} Question */
 
 /**
  * @param {Record<string, Tab>} tabs the explorer's views
  * @param {any} site the site's models and their files
- * @param {{ name: string, model: string, text: string, texts: string[], question: Question, fields: any, panel: string, find: boolean }} lesson
- *   texts: the sentences to try, one after the other; question: the prepared question, about `text`; panel: the view that
- *   shows the answer; find: whether the visitor must find something in that view
+ * @param {{ name: string, model: string, case: string, texts: string[], fields: any, find: boolean }} lesson
+ *   texts: the sentences to try, one after the other; case: the first of them, packed and in base 64; fields: of the
+ *   explorer that shows the answer; find: whether the visitor must find something in it
  */
 export function openLesson(tabs, site, lesson) {
   const params = new URLSearchParams(location.search);
   const lessonModel = lesson.model;
   let model = Object.hasOwn(site.models, params.get("model")) ? params.get("model") : lessonModel;
   let visitorText = params.get("text"); // the visitor's sentence; null for a sentence of the lesson
-  let current = { model: lessonModel, text: lesson.text, question: lesson.question };
+  /** @type {{ model: string, text: string, question: Question | null }} */
+  let current = { model: lessonModel, text: lesson.texts[0], question: null };
   let [panel, requestCount] = [null, 0];
 
   const progress = makeLoading(ask);
@@ -48,6 +47,8 @@ export function openLesson(tabs, site, lesson) {
     ),
   );
   const [exhibitNode, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
+  const pictureNode = el("div", { class: "hu hu-file" });
+  exhibitNode.before(pictureNode);
 
   function draw() {
     models.value = model;
@@ -76,27 +77,29 @@ export function openLesson(tabs, site, lesson) {
       if (!reply || request !== requestCount) return;
       if (reply.missing) {
         const subject = visitorText === null ? "This model" : "This sentence";
-        problem.textContent =
-          `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${current.text}”.`;
+        const still = current.question ? ` The question below is still about “${current.text}”.` : "";
+        problem.textContent = `${subject} does not show what the lesson asks about: ${reply.missing}.${still}`;
         return;
       }
-      const previousKey = JSON.stringify(current);
+      const keyOf = ({ model, text, question }) => JSON.stringify([model, text, question?.answer]);
+      const previousKey = keyOf(current);
       current = { model, ...reply };
       draw();
-      if (!panel || previousKey !== JSON.stringify(current)) show();
+      if (previousKey !== keyOf(current)) show();
     } catch (error) {
       if (request !== requestCount) return;
       if (!error.isLoadError) problem.textContent = error.message;
     }
   }
 
-  // Draw the question, its choices and the link to the view; an open answer stays open.
+  // Draw the question, its picture, its choices and the link to the view; an open answer stays open.
   function show() {
     const { question } = current;
     exhibitNode.replaceChildren(...markdownNodes(question.exhibit));
     exhibitNode.hidden = !question.exhibit;
+    drawPicture(false);
     const open = [...answers.querySelectorAll("details")].map((element) => element.open);
-    panel = lesson.panel ? makePanel() : { node: null, link: [] };
+    panel = makePanel();
     const details = [...question.options.map(optionDetails), solutionDetails()];
     answers.replaceChildren(...(lesson.find ? [panel.node] : []), ...details);
     if (open.length === details.length) {
@@ -106,9 +109,15 @@ export function openLesson(tabs, site, lesson) {
     }
   }
 
+  // The picture of the question; its answer is hidden until the visitor has opened it.
+  function drawPicture(answered) {
+    const { picture } = current.question;
+    pictureNode.replaceChildren(...(picture ? [lessonPicture(picture, answered)] : []));
+  }
+
   function optionDetails({ label, feedback }, number) {
     const isCorrect = number === current.question.correct;
-    return el(
+    const node = el(
       "details",
       { name: "guess" },
       el("summary", {}, ...markdownNodes(label)),
@@ -120,6 +129,8 @@ export function openLesson(tabs, site, lesson) {
         ...markdownNodes(feedback || current.question.answer),
       ),
     );
+    if (isCorrect) node.addEventListener("toggle", () => node.open && drawPicture(true));
+    return node;
   }
 
   function solutionDetails() {
@@ -131,10 +142,11 @@ export function openLesson(tabs, site, lesson) {
       el("p", {}, ...markdownNodes(question.answer)),
       ...panel.link,
     );
-    if (panel.node && !lesson.find) {
+    node.addEventListener("toggle", () => node.open && drawPicture(true));
+    if (!lesson.find) {
       node.append(panel.node);
       node.addEventListener("toggle", () => node.open && panel.draw());
-    } else if (panel.node) {
+    } else {
       const button = el("button", { type: "button", class: "hu-button" }, "Show it above");
       button.addEventListener("click", () => panel.openState(question.answerFields));
       node.append(button);
@@ -142,7 +154,7 @@ export function openLesson(tabs, site, lesson) {
     return node;
   }
 
-  // The explorer or the switchboard within the lesson; its state is not part of the lesson's address.
+  // The explorer within the lesson; its state is not part of the lesson's address.
   function makePanel() {
     const { model, text, question } = current;
     const node = el("div", { class: "hu-lesson-panel" });
@@ -156,7 +168,7 @@ export function openLesson(tabs, site, lesson) {
     };
     const ownPageUrl = () =>
       `${ROOT}index.html?${new URLSearchParams({
-        depth: DEPTHS[lesson.panel],
+        depth: "heads",
         ...Object.fromEntries(fields),
         model,
         text,
@@ -183,7 +195,7 @@ export function openLesson(tabs, site, lesson) {
           `${ROOT}index.html?${new URLSearchParams({ depth, model, text, ...Object.fromEntries(fields), ...more })}`,
         ),
     };
-    const page = PANELS[lesson.panel](container, context);
+    const page = explorePage(container, context);
     const openState = (changes) => {
       for (const name of [...fields.keys()]) fields.delete(name);
       set({ ...lesson.fields, ...changes });
@@ -204,30 +216,10 @@ export function openLesson(tabs, site, lesson) {
   function checkControls(fields) {
     const button = el("button", { type: "button", class: "hu-button" }, "Check");
     const status = el("p", { role: "status" });
-    button.addEventListener("click", async () => {
-      const chosen = {
-        kind: fields.get("kind") ?? "cross",
-        layer: Number(fields.get("layer") ?? 0),
-        head: Number(fields.get("head") ?? 0),
-        off: fields.get("off") ?? "",
-      };
-      try {
-        const reply = await client.ask("check", {
-          model: current.model,
-          text: current.text,
-          lesson: lesson.name,
-          fields: chosen,
-        });
-        if (reply) {
-          status.replaceChildren(
-            el("b", {}, reply.correct ? "✓ Correct." : "✗ Not yet."),
-            " ",
-            ...markdownNodes(reply.text),
-          );
-        }
-      } catch (error) {
-        status.textContent = error.message;
-      }
+    button.addEventListener("click", () => {
+      const [layer, head] = ["layer", "head"].map((name) => Number(fields.get(name) ?? 0));
+      const [isCorrect, text] = current.question.verdicts[fields.get("kind") ?? "cross"][layer][head];
+      status.replaceChildren(el("b", {}, isCorrect ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(text));
     });
     return el("div", { class: "hu hu-file hu-lesson-check" }, button, status);
   }
@@ -245,6 +237,12 @@ export function openLesson(tabs, site, lesson) {
     visitorText = null;
     ask();
   });
+  const caseBytes = Uint8Array.from(atob(lesson.case), (character) => character.charCodeAt(0));
+  client.ask("packedLesson", { lesson: lesson.name, bytes: caseBytes }).then((reply) => {
+    if (!reply?.question || current.question) return; // the model tries the next sentences, or was faster
+    current = { ...current, question: reply.question };
+    show();
+  }).catch(() => {}); // the line about loading says why there is no model
   ask();
   registerServiceWorker(ROOT);
 }

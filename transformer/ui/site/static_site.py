@@ -12,12 +12,13 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from transformer.checkpoint import VOCABULARY, WEIGHTS
-from transformer.figures import PackedTrace, explorer_page, translation_page
+from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
@@ -32,21 +33,16 @@ from transformer.figures.site_pages import (
     step_page,
 )
 from transformer.figures.state import FIELDS, KINDS, Field
-from transformer.figures.steps import steps_data
 from transformer.figures.trainer_page import trainer_page
-from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
 from transformer.text.files import new_folder
 from transformer.ui.pages import home
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.view_scripts import training_files
-from transformer.ui.site.live_lessons import (
-    LIVE_LESSONS,
-    lesson_data,
-)
+from transformer.ui.site.live_lessons import lesson_data
 from transformer.ui.widgets.lessons import course
-from transformer.ui.widgets.lessons.lesson import LessonCase
+from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
 
 TITLE = "A course through the Transformer"
@@ -85,13 +81,13 @@ def write_site(
         lesson_steps = []
         for number, lesson in enumerate(course.LESSONS):
             progress(0.1 + 0.6 * number / len(course.LESSONS), "the course")
-            prepared_lesson = prepared(lesson, available)
-            if prepared_lesson.question is None:  # no model here shows it
+            result = course_step(lesson, available, models_here, models_data, films)
+            if result is None:
                 continue
-            step, view = course_step(prepared_lesson, models_data, films)
+            step, view = result
             if view and step.view_link is not None:
                 _write(folder, step.view_link.file, view)
-            lesson_steps.append((prepared_lesson, step))
+            lesson_steps.append((lesson, step))
         parts = group_by_part(lesson_steps)
         steps = [step for _, part_steps in parts for step in part_steps]
         for position, step in enumerate(steps):
@@ -151,84 +147,78 @@ def _write(folder: Path, file: str, content: str) -> None:
 
 
 def course_step(
-    prepared_lesson: PreparedLesson, models_data: Mapping[str, Any], films: Mapping[str, ViewLink]
-) -> tuple[CourseStep, str]:
-    """Return a step of the course and the page that shows its answer; "" if another page does.
+    lesson: Lesson,
+    available: AvailableModels,
+    models_here: Sequence[Model],
+    models_data: Mapping[str, Any],
+    films: Mapping[str, ViewLink],
+) -> tuple[CourseStep, str] | None:
+    """Return a step of the course and the page that shows its answer, "" if another page does; None
+    if no model shows what the lesson is about.
 
     Args:
-        models_data: from `copy_models`.
+        models_here: the models that run in the browser; models_data: from `copy_models`.
         films: films of training, by the names of their runs.
     """
-    lesson, question, model = (
-        prepared_lesson.lesson,
-        prepared_lesson.question,
-        prepared_lesson.model,
-    )
-    assert question is not None, "a step needs a question"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
-    runs = model is not None and model.name in models_data["models"]
-    is_live = runs and lesson.name in LIVE_LESSONS
-    content = "" if is_live else _answer_page(prepared_lesson)
-    view_link = (
-        ViewLink(f"views/{lesson.name}.html", f"“{prepared_lesson.text}”") if content else None
-    )
-    if is_live and model is not None and lesson.depth:
-        address = prepared_lesson.view_for(answered=True).to_params()
-        params = {**address, "model": model.name, "text": prepared_lesson.text}
-        del params["lesson"]  # only the app shows a lesson beside the view
-        view_link = ViewLink(live_address(params), f"“{prepared_lesson.text}”")
-    film = films.get(model.name) if model is not None and lesson.name == FILM_LESSON else None
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
         meta=f"{lesson.minutes:g} min{section}",
         notes=[lesson.text],
-        exhibit=question.exhibit,
         question=lesson.question,
-        answer=question.answer,
-        choices=[
-            AnswerChoice(
-                option.label,
-                option.feedback or question.answer,
-                number == question.correct,
-            )
-            for number, option in enumerate(question.options)
-        ],
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
-        view_link=film or view_link,
-        site=models_data if is_live else None,
-        live=lesson_data(prepared_lesson) if is_live else None,
     )
-    return step, content
+    if lesson.build is None:  # the page makes the question
+        if not models_here:
+            return None
+        return replace(step, site=models_data, live=lesson_data(lesson, models_here[0])), ""
+    prepared_lesson = prepared(lesson, available)
+    question, model = prepared_lesson.question, prepared_lesson.model
+    if question is None or model is None:
+        return None
+    content, view_link = _answer_page(prepared_lesson), None
+    if content:
+        view_link = ViewLink(f"views/{lesson.name}.html", f"“{prepared_lesson.text}”")
+    elif lesson.depth and model in models_here:
+        address = prepared_lesson.view_for(answered=True).to_params()
+        params = {**address, "model": model.name, "text": prepared_lesson.text}
+        del params["lesson"]  # only the app shows a lesson beside the view
+        view_link = ViewLink(live_address(params), f"“{prepared_lesson.text}”")
+    elif lesson.name == FILM_LESSON:
+        view_link = films.get(model.name)
+    choices = [
+        AnswerChoice(option.label, option.feedback or question.answer, number == question.correct)
+        for number, option in enumerate(question.options)
+    ]
+    answered = replace(
+        step,
+        exhibit=question.exhibit,
+        answer=question.answer,
+        choices=choices,
+        view_link=view_link,
+    )
+    return answered, content
 
 
 def group_by_part(
-    steps: list[tuple[PreparedLesson, CourseStep]],
+    steps: list[tuple[Lesson, CourseStep]],
 ) -> list[tuple[str, list[CourseStep]]]:
-    """Group the steps by the parts of the course, in its order."""
+    """Group the steps, which are in the order of the course, by its parts."""
     parts: dict[str, list[CourseStep]] = {}
-    for prepared_lesson, step in sorted(
-        steps, key=lambda entry: course.LESSONS.index(entry[0].lesson)
-    ):
-        parts.setdefault(prepared_lesson.lesson.part, []).append(step)
+    for lesson, step in steps:
+        parts.setdefault(lesson.part, []).append(step)
     return [*parts.items()]
 
 
 def _answer_page(prepared_lesson: PreparedLesson) -> str:
-    """Return a page with the explorer or the decoding steps that shows the answer."""
-    lesson, model = prepared_lesson.lesson, prepared_lesson.model
-    if model is None or lesson.depth not in ("heads", "steps"):
+    """Return a page with the explorer that shows the answer of a question about two sentences."""
+    model, view = prepared_lesson.model, prepared_lesson.view_for(answered=True)
+    if model is None or prepared_lesson.lesson.depth != "heads":
         return ""
-    trace, view = (
-        LessonCase(model, prepared_lesson.text).trace,
-        prepared_lesson.view_for(answered=True),
-    )
-    if lesson.depth == "steps":
-        alternatives = word_alternatives(model.translator, trace.translation)
-        return translation_page(steps_data(trace, alternatives), trace.source)
-    sides = [PackedTrace(trace, "A" if view.other else "", model.name)]
-    if view.other:
-        sides.append(PackedTrace(LessonCase(model, view.other).trace, "B", model.name))
+    trace = LessonCase(model, prepared_lesson.text).trace
+    other = LessonCase(model, view.other).trace
+    sides = [PackedTrace(trace, "A", model.name), PackedTrace(other, "B", model.name)]
     return explorer_page(sides, view.explorer(), trace.source, model.aligner)
 
 

@@ -6,8 +6,8 @@
 import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/hooks.js";
 import { forcedPrefix, Translator } from "../model/translator.js";
 import { symbolPieces } from "../model/vocabulary.js";
-import { LessonCase, LessonUnavailable } from "../questions/case.js";
-import { CHECKS, QUESTIONS } from "../questions/questions.js";
+import { LessonCase, unpackCase } from "../questions/case.js";
+import { questionOf } from "../questions/questions.js";
 import { fitsStrip } from "../trace/glance-data.js";
 import { packTrace, vectorPart, vectorParts } from "../trace/pack-trace.js";
 import { pack, pool, prefixed, quantize } from "../trace/packing.js";
@@ -120,36 +120,30 @@ const handlers = {
     };
   },
 
+  // A lesson's question about the sentence that its page has packed, which needs no model.
+  async packedLesson({ lesson, bytes }) {
+    return { result: await questionOf(lesson, unpackCase(bytes).makeCase) };
+  },
+
   // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
   async lesson(request) {
     let missing = "";
     for (const text of request.texts) {
-      try {
-        return { result: { text, question: await QUESTIONS[request.lesson](await lessonCase({ ...request, text })) } };
-      } catch (error) {
-        if (!(error instanceof LessonUnavailable)) throw error;
-        missing ||= error.message;
-      }
+      const lesson = await lessonCase({ ...request, text });
+      const reply = await questionOf(request.lesson, lesson);
+      if (reply.question) return { result: { text, question: reply.question } };
+      missing ||= reply.missing;
     }
     return { result: { missing } };
   },
-
-  // Whether the selection in a view solves the lesson.
-  async check(request) {
-    const lesson = await lessonCase(request);
-    const count = new Set(headsOf(request.fields.off, lesson.trace.config).map((head) => JSON.stringify(head))).size;
-    return { result: await CHECKS[request.lesson](lesson, { ...request.fields, count }) };
-  },
 };
 
-// A lesson's sentence with its translation; it can also translate other texts and switch heads off.
+// Makes a lesson's sentence with its translation; it can also translate other texts.
 async function lessonCase(request) {
   const translator = await getTranslator(request.model);
-  const translate = async (text, off = "") => (await getTrace(translator, { ...request, text, off })).text;
-  return new LessonCase(await getTrace(translator, request), {
-    aligner: site.models[request.model].aligner,
-    translate,
-  });
+  const translate = async (text) => (await getTrace(translator, { ...request, text })).text;
+  const trace = await getTrace(translator, request);
+  return () => new LessonCase(trace, { aligner: site.models[request.model].aligner, translate });
 }
 
 // The model, loaded once; a failed attempt is reported to the page and can be repeated.

@@ -1,14 +1,31 @@
 // A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
-// Markdown. The same as ui/widgets/lessons/lesson.py.
+// Markdown.
 
 import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../naming.js";
+import { HeadWeights } from "../trace/head-weights.js";
+import { unpackTrace } from "../trace/packed-trace.js";
+import { unpack } from "../trace/packing.js";
 import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
 
-/** @typedef {import("../model/translator.js").Trace} Trace */
+/**
+ * @typedef {Pick<import("../trace/packed-trace.js").ViewTrace,
+ *   "source" | "text" | "srcTokens" | "tgtTokens" | "predictedTokens" | "steps"> & {
+ *   config: { n_layers: number, n_heads: number }, weights(kind: string, layer: number): HeadWeights,
+ *   sites: Record<string, { shape: number[], values: any }>,
+ * }} Trace a trace of the model in this browser, or one that Python has packed
+ */
 /** @typedef {{ label: string, feedback: string }} Option */
 /**
- * A question about one sentence; it has no `options` if the answer is to be found in the view.
- * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any }} Question
+ * Attention between words, drawn with the question. Until it is answered, `hidden` cells and, if `rowNamesHidden`, the
+ * names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the `marked` cells have a frame.
+ * @typedef {{ weights: number[][], rows: string[], columns: string[], caption: string, hidden: number[][],
+ *   marked: number[][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
+ */
+/**
+ * A question about one sentence. If the answer is to be found in the view, it has no `options`; `verdicts` then tell for
+ * every head, [kind][layer][head], whether it is right, and why.
+ * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any,
+ *   verdicts: Record<string, [boolean, string][][]> | null, picture: Picture | null }} Question
  */
 
 export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
@@ -26,23 +43,32 @@ export const question = (parts) => ({
   exhibit: "",
   startFields: {},
   answerFields: {},
+  verdicts: null,
+  picture: null,
   ...parts,
 });
 
 export class LessonCase {
   /**
    * @param {Trace} trace the greedy translation
-   * @param {{ aligner?: any, translate?: (text: string, off?: string) => Promise<string> }} more `translate` gives the
-   *   greedy translation of another text, or with heads switched off
+   * @param {{ aligner?: any, exact?: boolean, translate?: (text: string) => string | Promise<string> }} more `exact`:
+   *   whether to name tokens as the model does; `translate` gives the greedy translation of another text
    */
-  constructor(trace, { aligner = null, translate = null } = {}) {
+  constructor(trace, { aligner = null, exact = false, translate = null } = {}) {
     if (trace.predictedTokens.at(-1) !== "</s>") throw new LessonUnavailable("its translation does not end");
-    setExactNames(false);
+    setExactNames(exact);
+    this.exact = exact;
     this.trace = trace;
     this.text = trace.source;
     this.aligner = aligner;
     this.translate = translate;
     this.words = new TraceWords(trace);
+  }
+
+  // The names of a sentence's tokens.
+  /** @param {string[]} tokens */
+  names(tokens) {
+    return namesOf(tokens);
   }
 
   // Some tokens of a sentence, each formatted as code.
@@ -83,7 +109,7 @@ class TraceWords {
     return layersOf(this.trace).map((layer) => {
       const weights = this.trace.weights("cross", layer);
       const [heads, rows] = weights.shape;
-      const shiftedWeights = weights.clone();
+      const shiftedWeights = new HeadWeights(weights.shape, weights.values.slice());
       if (to === "input") {
         for (let h = 0; h < heads; h++) {
           for (let i = 0; i + 1 < rows; i++) shiftedWeights.row(h * rows + i).set(weights.row(h * rows + i + 1));
@@ -108,6 +134,21 @@ class TraceWords {
     return this.targetWords.numbers.flatMap((number, row) => (number === this.targetPositions[word] ? [`q${row}`] : []))
       .join(",");
   }
+}
+
+// The case that Python has packed for a lesson (ui/widgets/lessons/browser_questions.py), and its header.
+/** @param {Uint8Array} bytes */
+export function unpackCase(bytes) {
+  const { header, parts } = unpack(bytes);
+  const { translations, aligner } = header;
+  const trace = {
+    ...unpackTrace(header.trace, (name) => parts.get(name)),
+    config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },
+    sites: Object.fromEntries(parts),
+  };
+  const makeCase = () =>
+    new LessonCase(trace, { aligner, exact: header.exact, translate: (text) => translations[text] });
+  return { header, makeCase };
 }
 
 const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
@@ -139,7 +180,6 @@ export function rowsOf(trace, kind, layer, head) {
 export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\$&");
 /** @param {string} text */
 export const bold = (text) => `**${escaped(text)}**`;
-export const percent = (share) => `${(100 * share).toFixed(1)}%`;
 // A share rounded to whole percent, for guessing; never "100%" for less than all.
 export const roundedPercent = (
   share,

@@ -1,5 +1,4 @@
-// Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax. The same as
-// ui/widgets/lessons/first_questions.py.
+// Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax.
 
 import {
   argmax,
@@ -12,12 +11,12 @@ import {
   headsOf,
   layersOf,
   LessonUnavailable,
+  mean,
   option,
   question,
   roundedPercent,
   rowsOf,
 } from "./case.js";
-import { siteOf } from "../model/hooks.js";
 import { wordNumbers } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -62,6 +61,7 @@ export async function umbrella(lesson) {
         tokens: `q${queryRow}`,
         word_row: to,
       },
+      picture: rowPicture(words, weights, targetWord, owner),
     });
   }
   throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
@@ -84,7 +84,8 @@ function aligners({ aligner, words }) {
 }
 
 // How clearly each head aligns, 0 to 1, and the pairs of words that this is measured on: those in which each word is
-// the other's strongest in the mean of all heads. The same as analysis/roles/sentence_heads.py.
+// the other's strongest in the mean of all heads. This is a standard way
+// to make alignments symmetric (Och and Ney 2003, from memory).
 /** @param {number[][][]} heads [head][target word][source word] */
 export function alignment(heads) {
   const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
@@ -161,8 +162,27 @@ export function row(lesson) {
       }. So the missing ` +
       `number is ${(100 * weights[best]).toFixed(1)}%: weight given to one token is taken from the others.`,
     answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
+    picture: {
+      weights: [Array.from(weights)],
+      rows: [words.target[targetWord]],
+      columns: lesson.names(trace.srcTokens),
+      caption: "One row of a head: what it attends to while it writes this word",
+      hidden: [[0, best]],
+      marked: [[0, best]],
+    },
   });
 }
+
+// The weights of one head between words, in which one row is hidden until the answer marks a cell of it.
+/** @returns {import("./case.js").Picture} */
+export const rowPicture = (words, weights, row, column) => ({
+  weights,
+  rows: words.target,
+  columns: words.source,
+  caption: "One head: how much each word of the translation (row) attends to each source word (column)",
+  hidden: words.source.map((_, n) => [row, n]),
+  marked: [[row, column]],
+});
 
 // How many decoder steps does a translation take?
 /** @param {LessonCase} lesson */
@@ -172,7 +192,7 @@ export function steps(lesson) {
   if (count < 2) throw new LessonUnavailable("its translation is shorter than two tokens");
   const written = lesson.tokens(tokens.slice(0, -1));
   const wordCount = wordNumbers(tokens)[count] + 1; // with the end token
-  const joined = wordCount <= count
+  const joined = wordCount <= count && !lesson.exact
     ? ` A table in whole words joins these steps into ${wordCount} rows; *Show tokens* shows all ${count + 1}.`
     : "";
   return question({
@@ -193,7 +213,23 @@ export function steps(lesson) {
       `other token, when it is the most probable one: here with ${
         roundedPercent(lesson.trace.steps[count].chosen.probability)
       }.${joined}`,
+    picture: {
+      weights: meanOfHeads(lesson.trace, "cross"),
+      rows: lesson.names(tokens),
+      columns: lesson.names(lesson.trace.srcTokens),
+      caption: "The mean of all heads: a row for each step, with the token that it writes",
+      hidden: [],
+      marked: lesson.trace.srcTokens.map((_, n) => [count, n]),
+      rowsBefore: count,
+    },
   });
+}
+
+// The mean of all heads of a kind.
+/** @param {import("./case.js").Trace} trace @param {string} kind @returns {number[][]} */
+export function meanOfHeads(trace, kind) {
+  const heads = layersOf(trace).flatMap((layer) => headsOf(trace).map((head) => rowsOf(trace, kind, layer, head)));
+  return heads[0].map((row, i) => Array.from(row, (_, j) => mean(heads.map((rows) => rows[i][j]))));
 }
 
 // Which weight does the softmax give to the highest score?
@@ -202,7 +238,7 @@ export function meeting(lesson) {
   const { words, trace } = lesson;
   const { layer, head, targetWord } = headNear75Percent(lesson);
   const row = words.firstRow(targetWord);
-  const { shape, values } = trace.sites[siteOf("cross", layer, "scores")];
+  const { shape, values } = trace.sites[`decoder.layers.${layer}.cross_attn.hook_scores`];
   const start = (head * shape[1] + row) * shape[2];
   const scores = Array.from(values.subarray(start, start + shape[2]));
   const exponentials = scores.map((score) => Math.exp(score - Math.max(...scores)));
@@ -239,6 +275,14 @@ export function meeting(lesson) {
       } ≈ ${factorText(Math.exp(gap))} ` +
       "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
     answerFields: { view: "query-key", kind: "cross", layer, head, row, column: best },
+    picture: {
+      weights: [Array.from(traceWeights)],
+      rows: [words.target[targetWord]],
+      columns: lesson.names(trace.srcTokens),
+      caption: "The weights of this row",
+      hidden: trace.srcTokens.map((_, n) => [0, n]),
+      marked: [[0, best]],
+    },
   });
 }
 

@@ -1,5 +1,4 @@
-// Questions about heads: patterns, attention sinks, the mask, reordering, ablation. The same as
-// ui/widgets/lessons/head_questions.py.
+// Questions about heads: patterns, attention sinks, the mask, reordering, and what the matrix of cross-attention is.
 
 import {
   argmax,
@@ -17,15 +16,14 @@ import {
   roundedPercent,
   rowsOf,
 } from "./case.js";
-import { alignment, withBold } from "./first-questions.js";
-import { layerName } from "../naming.js";
+import { alignment, meanOfHeads, rowPicture, withBold } from "./first-questions.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
-/** @typedef {{ correct: boolean, text: string }} Check whether the selection is correct, and an explanation */
 
+const CROSS_VERDICT =
+  "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture.";
 const STACKS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
-const MAX_SINGLE_HEADS = 12; // heads that are switched off one by one before whole layers
 const ALMOST = 0.35; // minimum share of a head that nearly attends to the previous word
 const MIN_SINK_SHARE = 0.4; // minimum mean weight of a sink token in the head that the lesson shows
 const MIN_SINK_RATIO = 3; // minimum ratio of this weight to that of uniform attention
@@ -52,28 +50,30 @@ export function previousWord(lesson) {
       "programmed: training found it useful. With so few words some heads may match by chance; the page Research measures a whole corpus.",
     startFields: { view: "model", kind, ...weakest },
     answerFields: { view: "heatmap", kind, ...best },
+    verdicts: {
+      ...Object.fromEntries(
+        Object.entries(shares).map(([stack, layers]) => [
+          stack,
+          layers.map((heads, layer) =>
+            heads.map((share, head) => verdictOf(lesson, stack, layer, head, share))
+          ),
+        ]),
+      ),
+      cross: layersOf(lesson.trace).map(() => headsOf(lesson.trace).map(() => [false, CROSS_VERDICT])),
+    },
   });
 }
 
-// Whether this head attends to the previous word.
-/** @param {LessonCase} lesson @param {{ kind: string, layer: number, head: number }} fields @returns {Check} */
-export function checkPreviousWord(lesson, { kind, layer, head }) {
-  const shares = previousWordShares(lesson);
-  if (!(kind in shares)) {
-    return {
-      correct: false,
-      text:
-        "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture.",
-    };
-  }
-  const share = shares[kind][layer][head];
+// Whether this head attends to the previous word, and an explanation.
+/** @param {LessonCase} lesson @returns {[boolean, string]} */
+function verdictOf(lesson, kind, layer, head, share) {
   const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${
     roundedPercent(share)
   } of its attention on average`;
-  if (share >= CLEAR) return { correct: true, text: `${text}.` };
+  if (share >= CLEAR) return [true, `${text}.`];
   return share >= ALMOST
-    ? { correct: false, text: `Almost. ${text}. The clearest heads give it more than half.` }
-    : { correct: false, text: `${text}; look for more than half.` };
+    ? [false, `Almost. ${text}. The clearest heads give it more than half.`]
+    : [false, `${text}; look for more than half.`];
 }
 
 // By kind the mean weight of every head on the previous word, [layer][head]; 0 if there are fewer than two words.
@@ -132,6 +132,14 @@ export function attentionSink(lesson) {
       }. The token says little ` +
       "about the sentence. A row has to sum to 1, so a head that finds nothing useful still has to give its weight to some token: an **attention sink**.",
     answerFields: { view: "heads", kind, layer, head, tokens: `k${column}` },
+    picture: {
+      weights: rowsOf(trace, kind, layer, head).map((weights) => Array.from(weights)),
+      rows: lesson.names(kind === "encoder" ? tokens : trace.predictedTokens),
+      columns: lesson.names(tokens),
+      caption: "One head: how much each token (row) attends to each token of the sentence (column)",
+      hidden: rowsOf(trace, kind, layer, head).flatMap((weights, i) => Array.from(weights, (_, n) => [i, n])),
+      marked: rowsOf(trace, kind, layer, head).map((_, i) => [i, column]),
+    },
   });
 }
 
@@ -163,6 +171,14 @@ export function laterWord(lesson) {
       } decoder heads the largest weight on a later token is ${largest.toFixed(0)}. The ` +
       "causal mask sets those scores to −∞ before the softmax, and e to the power of −∞ is 0. The matrix is empty above its diagonal.",
     answerFields: { view: "heatmap", kind: "decoder", tokens: `q${words.firstRow(2)}` },
+    picture: {
+      weights: meanOfHeads(trace, "decoder"),
+      rows: lesson.names(trace.tgtTokens),
+      columns: lesson.names(trace.tgtTokens),
+      caption: "The mean of all decoder heads: how much each token (row) attends to each token (column)",
+      hidden: trace.tgtTokens.flatMap((_, i) => trace.tgtTokens.slice(i + 1).map((_, n) => [i, i + 1 + n])),
+      marked: [[words.firstRow(2), words.firstRow(2) + 1]],
+    },
   });
 }
 
@@ -234,50 +250,69 @@ function reorderingQuestion(lesson, weights, layer, head, targetWord) {
       head,
       tokens: `${lesson.words.rows(targetWord - 1)},${lesson.words.rows(targetWord)}`,
     },
+    picture: rowPicture(lesson.words, weights, targetWord, sourceWord),
   });
 }
 
-// Switch off heads until the translation changes.
+// Where do the queries of cross-attention come from?
 /** @param {LessonCase} lesson */
-export async function ablation(lesson) {
-  const { text, trace, translate, words } = lesson;
-  const { n_layers, n_heads } = trace.config;
-  // Single heads of cross-attention, those first that align words most clearly, then its layers from the last.
-  const singles = argsortDescending(alignment(words.cross.flat()).shares).slice(0, MAX_SINGLE_HEADS);
-  const candidates = [
-    ...singles.map((number) => `c${Math.floor(number / n_heads)}.${number % n_heads}`),
-    ...layersOf(trace).map((layer) => `c${n_layers - 1 - layer}`),
-  ];
-  let [off, translation] = ["", ""];
-  for (const codes of candidates) {
-    translation = await translate(text, codes);
-    if (translation !== trace.text) {
-      off = codes;
-      break;
-    }
-  }
-  if (!off) throw new LessonUnavailable("its translation stays the same without any one layer of cross-attention");
-  const [layer, head] = off.slice(1).split(".").map(Number);
-  const enough = head === undefined
-    ? `No single head that was tried is enough; without all heads of ${layerName(layer)} of cross-attention`
-    : `One head is enough: without ${lesson.headName(layer, head)} of cross-attention`;
-  const result = translation ? bold(translation.replace(/\.+$/, "")) : "empty";
+export function memory(lesson) {
+  const { trace } = lesson;
+  const [, rows, columns] = trace.weights("cross", 0).shape;
   return question({
-    exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,
-    answer: `${enough} the translation is ${result}. A head with a clear pattern is not ` +
-      "always a head that is needed: other heads may do the same work. To find out whether a head matters, remove it and compare the outputs.",
-    startFields: { off: "" },
-    answerFields: { off },
+    options: [
+      option("The keys come from the decoder", "The keys are computed from the output of the encoder."),
+      option("The queries come from the decoder alone"),
+      option(
+        "The queries come from the memory alone",
+        "The query belongs to the position that writes, in the decoder.",
+      ),
+    ],
+    correct: 1,
+    answer:
+      `The queries come from the decoder alone: the ${rows} rows of the matrix are the decoder's input tokens. Keys and values come from the memory: ` +
+      `the ${columns} columns are the source tokens. So every target position can attend to every source position.${
+        wordsNote(lesson)
+      }`,
+    picture: crossPicture(lesson),
   });
 }
 
-// Whether the translation has changed without these heads, "e3.2,c5".
-/** @param {LessonCase} lesson @param {{ off: string, count: number }} fields `count` is how many heads those are @returns {Promise<Check>} */
-export async function checkAblation({ text, trace, translate }, { off: heads, count }) {
-  if (!count) return { correct: false, text: "No head is switched off yet. Click a head, or the name of a layer." };
-  const translation = await translate(text, heads);
-  const start = `Without ${count} head${count === 1 ? "" : "s"} the translation`;
-  return translation === trace.text
-    ? { correct: false, text: `${start} is still the same. Switch off more heads.` }
-    : { correct: true, text: `${start} is: ${escaped(translation) || "(empty)"}` };
+// Is the decoder's second sublayer self-attention?
+/** @param {LessonCase} lesson */
+export function notSelf(lesson) {
+  const { trace } = lesson;
+  const [, rows, columns] = trace.weights("cross", 0).shape;
+  const decoderLength = trace.weights("decoder", 0).shape[2];
+  return question({
+    options: [
+      option("*encoder's*: it attends to the decoder's output", "It does attend to the encoder's output, the memory."),
+      option("*second*: it is the first", "The masked self-attention comes first."),
+      option("*self*: queries and keys come from different sequences"),
+    ],
+    correct: 2,
+    answer:
+      `*self*. The matrix is ${rows} × ${columns}: a row for each of the ${rows} decoder input tokens, a column for each of the ${columns} source tokens. It is ` +
+      "cross-attention. A self-attention matrix is always square, with the same tokens on both sides: that of the decoder is " +
+      `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.${wordsNote(lesson)}`,
+    picture: crossPicture(lesson),
+  });
+}
+
+// A sentence for a view of whole words, which has fewer rows than there are tokens.
+const wordsNote = ({ exact }) => exact ? "" : " (The view joins tokens to whole words; *Show tokens* shows all.)";
+
+// The matrix of cross-attention, without the names of its rows until the answer is shown.
+/** @param {LessonCase} lesson @returns {import("./case.js").Picture} */
+function crossPicture(lesson) {
+  const { trace } = lesson;
+  return {
+    weights: meanOfHeads(trace, "cross"),
+    rows: lesson.names(trace.tgtTokens),
+    columns: lesson.names(trace.srcTokens),
+    caption: "The mean of all heads of this sublayer: a row for each query, a column for each key",
+    hidden: [],
+    marked: [],
+    rowNamesHidden: true,
+  };
 }

@@ -1,16 +1,8 @@
-// The lessons whose question is about a sentence, by their names in addresses.
+// The lessons whose question is about a picture of one sentence, by their names in addresses.
 
+import { LessonUnavailable } from "./case.js";
 import { meeting, row, steps, umbrella } from "./first-questions.js";
-import {
-  ablation,
-  attentionSink,
-  checkAblation,
-  checkPreviousWord,
-  crossingWords,
-  laterWord,
-  previousWord,
-} from "./head-questions.js";
-import { infinity, lengths, memory, missing, norm, notSelf, units, value } from "./mathematics.js";
+import { attentionSink, crossingWords, laterWord, memory, notSelf, previousWord } from "./head-questions.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 /** @typedef {import("./case.js").Question} Question */
@@ -25,17 +17,17 @@ export const QUESTIONS = {
   rest: attentionSink,
   ahead: laterWord,
   crossing: crossingWords,
-  off: ablation,
-  value,
-  lengths,
-  norm,
-  missing,
-  infinity,
   memory,
   self: notSelf,
-  units,
 };
 
-// For lessons with something to find: whether these fields of the page show it.
-/** @type {Record<string, (lesson: LessonCase, fields: any) => import("./head-questions.js").Check | Promise<import("./head-questions.js").Check>>} */
-export const CHECKS = { back: checkPreviousWord, off: checkAblation };
+// The question of a lesson, or why the sentence does not show what the lesson is about.
+/** @param {string} name @param {() => LessonCase} makeCase @returns {Promise<{ question?: Question, missing?: string }>} */
+export async function questionOf(name, makeCase) {
+  try {
+    return { question: await QUESTIONS[name](makeCase()) };
+  } catch (error) {
+    if (!(error instanceof LessonUnavailable)) throw error;
+    return { missing: error.message };
+  }
+}

@@ -47,9 +47,9 @@ export function unpackTrace(description, part) {
           unpackedSize = 0;
         }
         unpackedSize += values.length;
+        const weights = new HeadWeights(shape, top ? undefined : values);
         const weightOf = weightsOfLevels(top);
-        const weights = new HeadWeights(shape);
-        for (let i = 0; i < values.length; i++) weights.values[i] = weightOf[values[i]];
+        if (top) { for (let i = 0; i < values.length; i++) weights.values[i] = weightOf[values[i]]; }
         unpacked.set(name, weights);
       }
       return unpacked.get(name);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
 from transformer.ui.base.registry import HOME
-from transformer.ui.widgets.lessons import first_questions, head_questions, mathematics, mistakes
+from transformer.ui.widgets.lessons import interventions, mathematics, mistakes
 from transformer.ui.widgets.lessons.extra_lessons import (
     EXTRA,
     FIND_MISTAKE,
@@ -34,6 +34,12 @@ CORE = (
             "He took her umbrella.",
             "Tom lost his umbrella.",
         ),
+        counterparts=(
+            "My sister lost his umbrella.",
+            "Mary forgot his umbrella.",
+            "He took his umbrella.",
+            "Tom lost her umbrella.",
+        ),
         text=(
             "The model writes its translation one word at a time. For each word it looks at all "
             "words of the sentence, at some more than at others. This is **attention**. One part "
@@ -41,7 +47,6 @@ CORE = (
         ),
         question="Which word does this head link to the bold word?",
         takeaway="Attention gives some words of the sentence more weight than others.",
-        build=first_questions.owner_link,
     ),
     Lesson(
         name="row",
@@ -59,7 +64,6 @@ CORE = (
         ),
         question="One number is missing. What do the weights of a row sum to?",
         takeaway="The weights of a row sum to 1: weight given to one token is taken from others.",
-        build=first_questions.row_sum,
     ),
     Lesson(
         name="steps",
@@ -75,7 +79,6 @@ CORE = (
         ),
         question="How many times does the decoder run for this translation?",
         takeaway="A translation is a sequence of choices; the last choice is to stop.",
-        build=first_questions.decoder_steps,
     ),
     Lesson(
         name="meeting",
@@ -86,6 +89,7 @@ CORE = (
         page=HOME,
         depth="heads",
         sentences=EVERYDAY_SENTENCES,
+        sites=("decoder.layers.{}.cross_attn.hook_scores",),
         text=(
             "Where do the weights come from? The position that writes has a **query**, which says "
             "what it looks for. Each position that was read has a **key**, which says what it "
@@ -93,7 +97,6 @@ CORE = (
         ),
         question="Which weight does the highest score get?",
         takeaway="Query times key is a score; the softmax turns scores into weights.",
-        build=first_questions.highest_score,
     ),
     Lesson(
         name="back",
@@ -115,7 +118,6 @@ CORE = (
             "Click it, then press *Check*."
         ),
         takeaway="Heads learn different patterns; some attend to the previous word.",
-        build=head_questions.previous_word,
     ),
     Lesson(
         name="rest",
@@ -136,7 +138,6 @@ CORE = (
         ),
         question="Which token gets most of the attention of one such head, averaged over all rows?",
         takeaway="Heads that find nothing useful attend to a sink, such as the end token.",
-        build=head_questions.sink,
     ),
     Lesson(
         name="ahead",
@@ -156,7 +157,6 @@ CORE = (
             "word get?"
         ),
         takeaway="The causal mask hides later tokens before the softmax.",
-        build=head_questions.causal_mask,
     ),
     Lesson(
         name="crossing",
@@ -179,7 +179,6 @@ CORE = (
         ),
         question="While the bold word is written, which word gets most weight from such a head?",
         takeaway="Cross-attention learns which words belong together, in any order.",
-        build=head_questions.reordering,
     ),
     Lesson(
         name="bag",
@@ -233,7 +232,7 @@ CORE = (
             "Switch off as few heads as possible until the translation changes. Then press *Check*."
         ),
         takeaway="Whether a head is needed is a question for an experiment, not for a picture.",
-        build=head_questions.ablation,
+        build=interventions.ablation,
     ),
     Lesson(
         name="reverse",
@@ -250,7 +249,7 @@ CORE = (
         ),
         question="Which letter gets most of its attention while it writes the first letter?",
         takeaway="Attention patterns are learned: uniform at first, clear at the end.",
-        build=head_questions.reverse,
+        build=interventions.reverse,
     ),
     Lesson(
         name="scale",

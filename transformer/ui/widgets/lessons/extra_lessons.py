@@ -199,7 +199,6 @@ EXTRA = (
         ),
         question=FIND_MISTAKE,
         takeaway="In cross-attention queries come from the decoder, keys and values from memory.",
-        build=mistakes.query_source,
     ),
     Lesson(
         name="self",
@@ -218,7 +217,6 @@ EXTRA = (
         misprint="the decoder's second sublayer is *self*-attention over the encoder's output.",
         question="Which word is wrong?",
         takeaway="In self-attention both sides are the same tokens, so the matrix is square.",
-        build=mistakes.cross_called_self,
     ),
     Lesson(
         name="units",

@@ -7,13 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from jaxtyping import Float
-
 from transformer.inference import Trace
 from transformer.measures import naming
-from transformer.measures.words import merge, plain_words, rows_of_written
 from transformer.ui.base.address import EXAMPLE, View
 from transformer.ui.base.registry import PAGES
 from transformer.ui.services import trace_cache
@@ -42,23 +37,12 @@ class LessonCase:
 
     @cached_property
     def trace(self) -> Trace:
-        """The model's greedy translation of the sentence, with all activations.
-
-        Raises:
-            LessonUnavailable: if the translation does not end with `</s>`.
-        """
+        """The model's greedy translation of the sentence, with all activations."""
 
         def read() -> CachedTrace:
             return CachedTrace(self.model.translator.trace(self.text, method="greedy"))
 
-        trace = trace_cache.get_or_make(("lesson", self.model.hash, self.text), read).trace
-        if trace.predicted_tokens[-1:] != ("</s>",):
-            raise LessonUnavailable("its translation does not end")
-        return trace
-
-    @cached_property
-    def words(self) -> TraceWords:
-        return TraceWords(self.trace)
+        return trace_cache.get_or_make(("lesson", self.model.hash, self.text), read).trace
 
     def tokens(self, tokens: Sequence[str]) -> str:
         """Return Markdown for some tokens of a sentence, each as code."""
@@ -115,7 +99,10 @@ class Lesson:
             fields that differ from their defaults.
         text, question: Markdown.
         takeaway: one sentence for the summary at the end.
-        build: makes the question. Raises LessonUnavailable if the case does not show it.
+        build: makes the question. Raises LessonUnavailable if the case does not show it. None if
+            `browser/questions/` makes it, since it is about a picture drawn from the trace.
+        sites: names of tensors that it needs besides the weights, with `{}` for the layer.
+        counterparts: for each sentence one whose translation it compares.
         section: of the paper.
         sentences: tried in this order; the first that shows the phenomenon is used.
         task: "" for models that translate from English, else the training task whose models are
@@ -133,7 +120,9 @@ class Lesson:
     text: str
     question: str
     takeaway: str
-    build: Callable[[LessonCase], Question]
+    build: Callable[[LessonCase], Question] | None = None
+    sites: tuple[str, ...] = ()
+    counterparts: tuple[str, ...] = ()
     section: str = ""
     depth: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
@@ -165,49 +154,6 @@ class Lesson:
         if not self.task:
             shared["text"] = text
         return PAGES[self.page].view(**{**shared, **fields})
-
-
-class TraceWords:
-    """The words of a trace and the cross-attention between them; tokens without letters or digits
-    are left out.
-
-    Attributes:
-        source, target: the words of both sides.
-    """
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self._source_words, source_labels = plain_words(trace.src_tokens)
-        self._target_words, target_labels = plain_words(trace.predicted_tokens)
-        self._source_indices = [n for n, label in enumerate(source_labels) if label]
-        self._target_indices = [n for n, label in enumerate(target_labels) if label]
-        self.source = [source_labels[n] for n in self._source_indices]
-        self.target = [target_labels[n] for n in self._target_indices]
-
-    @cached_property
-    def cross(self) -> Float[np.ndarray, "layers heads target source"]:
-        """Cross-attention weights of every head, for every written word over the source words."""
-        return self.cross_heads()
-
-    def cross_heads(
-        self, word_row: str = "output"
-    ) -> Float[np.ndarray, "layers heads target source"]:
-        """Return `cross`, where each word is looked up in the row that writes it ("output") or in
-        the next one, which reads it ("input")."""
-        layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
-        rows = rows_of_written(np.stack(layers).astype(np.float64), word_row)
-        merged = merge(rows, self._target_words, self._source_words)
-        selected: npt.NDArray[np.float64] = merged[..., self._target_indices, :]
-        return selected[..., self._source_indices]
-
-    def first_row(self, word: int) -> int:
-        """Return the row of the cross-attention that writes the first token of this target word."""
-        return self._target_words.index(self._target_indices[word])
-
-    def rows(self, word: int) -> str:
-        """Return the rows of all tokens of a target word, as the explorer's address writes them."""
-        number = self._target_indices[word]
-        return ",".join(f"q{row}" for row, n in enumerate(self._target_words) if n == number)
 
 
 def code(names: Sequence[str]) -> str:

@@ -10,16 +10,17 @@ import streamlit as st
 from transformer.ui.base import state
 from transformer.ui.services import live_classes, models
 from transformer.ui.widgets import quantities, views
-from transformer.ui.widgets.lessons import course, progress
+from transformer.ui.widgets.lessons import browser_questions, course, progress
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Question, escaped
 from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.widgets.lessons.progress import Guess
 
 _OPENED_LESSON, _NEXT_PAGE, _VISITED = "lesson_opened", "lesson_next_page", "lesson_visited"
-_CHECK, _REPLACED = "lesson_check", "lesson_replaced_model"
+_CHECK, _REPLACED, _AWAITED = "lesson_check", "lesson_replaced_model", "lesson_awaited"
 # Keys of the session: the lesson whose view the next script run opens, the page it goes to,
-# whether a page was opened before, the lesson whose Check button was clicked, and the
-# `ReplacedModel` of the last lesson that has one.
+# whether a page was opened before, the lesson whose Check button was clicked, the
+# `ReplacedModel` of the last lesson that has one, and the lesson that was opened before the browser
+# made its question.
 _STYLE = Path(__file__).with_name("lessons.css")
 
 
@@ -62,7 +63,11 @@ def show(page: str) -> str | None:
         if page != LIST_PAGE:
             with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
                 views.component("seeit")(key=f"see-{name}")
-        if prepared_lesson.question is None:
+        if prepared_lesson.is_pending or page == LIST_PAGE:
+            _picture(prepared_lesson)
+        if prepared_lesson.is_pending:
+            _draw_question(prepared_lesson)
+        elif prepared_lesson.question is None:
             _draw_question(prepared_lesson)
             st.info(
                 f"No model here shows this: {escaped(prepared_lesson.reason)}.",
@@ -130,6 +135,8 @@ def open_requested(page: str) -> None:
             )
             st.session_state[_REPLACED] = replaced
         state.open_view(target, prepared_lesson.view_for(progress.is_revealed(name)))
+        if prepared_lesson.is_pending:
+            st.session_state[_AWAITED] = name
     else:
         state.set_fields(lesson=name)
     st.session_state.pop(_OPENED_LESSON, None)
@@ -153,6 +160,22 @@ def _open(name: str) -> None:
     st.session_state[_OPENED_LESSON] = name
 
 
+def _picture(prepared_lesson: PreparedLesson) -> None:
+    """Draw the picture of a question that the browser makes, and wait for the question."""
+    lesson, case = prepared_lesson.lesson, prepared_lesson.browser_case
+    if case is None:
+        return
+
+    def open_view(answer: Question | str) -> None:
+        """Open the lesson again, with the fields of the view that its question names."""
+        if isinstance(answer, Question) and st.session_state.get(_AWAITED) == lesson.name:
+            del st.session_state[_AWAITED]
+            _open(lesson.name)
+
+    answered = progress.is_revealed(lesson.name)
+    browser_questions.draw(lesson, case, on_question=open_view, answered=answered)
+
+
 def style() -> None:
     st.html(_STYLE)
 
@@ -173,7 +196,7 @@ def _header(prepared_lesson: PreparedLesson) -> None:
 
 def _model_note(prepared_lesson: PreparedLesson) -> None:
     """Name the lesson's model if it is not the one that the visitor chose."""
-    if prepared_lesson.model is None:
+    if prepared_lesson.model is None or prepared_lesson.is_pending:
         return
     name, replaced = prepared_lesson.lesson.name, st.session_state.get(_REPLACED)
     used = (
@@ -332,7 +355,8 @@ def _navigation(page: str, prepared_lesson: PreparedLesson) -> None:
             lesson_button(lesson.name, label, "lesson-own", primary=True)
         if previous_name:
             lesson_button(previous_name, "← Previous", "lesson-before")
-        finished = (is_revealed or prepared_lesson.question is None) and not is_elsewhere
+        unavailable = prepared_lesson.question is None and not prepared_lesson.is_pending
+        finished = (is_revealed or unavailable) and not is_elsewhere
         if next_name == course.END:
             kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
             st.button("Finish →", key="lesson-next", type=kind, on_click=leave,

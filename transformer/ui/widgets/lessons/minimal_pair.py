@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from transformer.ui.widgets.lessons.first_questions import aligners
+from typing import Any
+
+from transformer.figures.packed_trace import PackedTrace, aligner_fields
+from transformer.measures.words import plain_words
 from transformer.ui.widgets.lessons.lesson import (
     LessonCase,
     LessonUnavailable,
@@ -19,8 +22,8 @@ OTHER_SENTENCE = "She became a dancer."
 def changed_words(case: LessonCase) -> Question:
     """Ask which words of the translation change if "He" becomes "She"."""
     with_she = LessonCase(case.model, "She" + case.text.removeprefix("He"))
-    before, after = case.words.target, with_she.words.target
-    if len(before) != len(after):
+    before, after = _words(case), _words(with_she)
+    if not before or len(before) != len(after):
         raise LessonUnavailable("its translations with he and with she differ in length")
     changes = [first != second for first, second in zip(before, after, strict=True)]
     if not (changes[0] and changes[-1]) or all(changes):
@@ -30,7 +33,6 @@ def changed_words(case: LessonCase) -> Question:
     marked = " ".join(
         bold(word) if change else escaped(word) for word, change in zip(after, changes, strict=True)
     )
-    layer, head, word_row = next(aligners(case))
     return Question(
         exhibit=f"{escaped(case.text)}  →  {escaped(case.trace.text)}",
         options=(
@@ -53,7 +55,20 @@ def changed_words(case: LessonCase) -> Question:
             f"{bold(case.model.translator.translate(OTHER_SENTENCE, method='greedy').text)}"
         ),
         answer_fields={
-            "view": "compare", "kind": "cross", "layer": layer, "head": head,
-            "word_row": word_row, "other": with_she.text,
+            "view": "compare", "kind": "cross", "other": with_she.text, **_aligner(case),
         },
     )  # fmt: skip
+
+
+def _words(case: LessonCase) -> list[str]:
+    """Return the words of the translation, without punctuation."""
+    return [label for label in plain_words(case.trace.predicted_tokens)[1] if label]
+
+
+def _aligner(case: LessonCase) -> dict[str, Any]:
+    """Return the view's fields of the model's aligner head, or of the clearest head."""
+    fields = aligner_fields(case.model.aligner)
+    if fields is None:
+        layer, head = PackedTrace(case.trace).clearest("cross")
+        return {"layer": layer, "head": head}
+    return {"layer": fields["layer"], "head": fields["head"], "word_row": fields["weights_to"]}

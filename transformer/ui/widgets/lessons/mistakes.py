@@ -7,7 +7,13 @@ import numpy as np
 from transformer.analysis import positions
 from transformer.analysis.inside.side_experiments import keys_by_the_query_matrix
 from transformer.figures.packed_trace import PackedTrace
-from transformer.ui.widgets.lessons.lesson import LessonCase, Option, Question, percent
+from transformer.ui.widgets.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    percent,
+)
 
 VALUE_ROW = 2
 """The row of the attention matrix in the lesson on values."""
@@ -74,6 +80,8 @@ def weight_called_value(case: LessonCase) -> Question:
 def missing_end_row(case: LessonCase) -> Question:
     trace = case.trace
     step = trace.translation.steps[-1]
+    if step.chosen.token != "</s>":
+        raise LessonUnavailable("it does not write the end token")
     start, end = case.token(["<s>"], 0), case.token(["</s>"], 0)
     return Question(
         options=(
@@ -157,60 +165,6 @@ def mask_sign(case: LessonCase) -> Question:
             "+∞ would take all of the weight. In this model the largest weight on a later "
             f"position, over all layers and heads, is {weights[..., later].max(initial=0):.0f}, "
             "and each row still sums to 1."
-        ),
-    )
-
-
-def query_source(case: LessonCase) -> Question:
-    rows, columns = case.trace.weights("cross", 0).shape[1:]
-    return Question(
-        options=(
-            Option(
-                "The keys come from the decoder",
-                "The keys are computed from the output of the encoder.",
-            ),
-            Option("The queries come from the decoder alone"),
-            Option(
-                "The queries come from the memory alone",
-                "The query belongs to the position that writes, in the decoder.",
-            ),
-        ),
-        correct=1,
-        answer=(
-            f"The queries come from the decoder alone: the {rows} rows of the matrix are the "
-            f"decoder's input tokens. Keys and values come from the memory: the {columns} columns "
-            "are the source tokens. So every target position can attend to every source position."
-            f"{_words_note(case)}"
-        ),
-    )
-
-
-def _words_note(case: LessonCase) -> str:
-    """Return a sentence for a view of whole words, which has fewer rows than there are tokens."""
-    return "" if case.exact else " (The view joins tokens to whole words; *Show tokens* shows all.)"
-
-
-def cross_called_self(case: LessonCase) -> Question:
-    trace = case.trace
-    _, rows, columns = trace.weights("cross", 0).shape
-    n_target = trace.weights("decoder", 0).shape[-1]
-    return Question(
-        options=(
-            Option(
-                "*encoder's*: it attends to the decoder's output",
-                "It does attend to the encoder's output, the memory.",
-            ),
-            Option("*second*: it is the first", "The masked self-attention comes first."),
-            Option("*self*: queries and keys come from different sequences"),
-        ),
-        correct=2,
-        answer=(
-            f"*self*. The matrix is {rows} × {columns}: a row for each of the {rows} decoder input "
-            f"tokens, a column for each of the {columns} source tokens. It is cross-attention. A "
-            "self-attention matrix is always square, with the same tokens on both sides: that of "
-            f"the decoder is {n_target} × {n_target}, and empty above the diagonal because of "
-            "the mask."
-            f"{_words_note(case)}"
         ),
     )
 

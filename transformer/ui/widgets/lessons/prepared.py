@@ -1,4 +1,4 @@
-"""Choose the checkpoint and the sentence that show a lesson's phenomenon; build its question."""
+"""Choose the checkpoint and the sentence that show a lesson's phenomenon, and its question."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from transformer.ui.base.model_description import describe_model
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
+from transformer.ui.widgets.lessons import browser_questions
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
 
@@ -24,8 +25,11 @@ class PreparedLesson:
     Attributes:
         model_name: the checkpoint's name in the address; "" if there is no checkpoint.
         text: the sentence.
-        question: None if no model shows the phenomenon. model: the one that does.
+        question: None if no model shows the phenomenon, or the browser has not made it yet.
+        model: the one that shows the phenomenon, if any does.
         reason: why the first model that was tried does not show it; "" if it does.
+        browser_case: the sentence about which the browser makes the question; None for a question
+            that Python makes.
     """
 
     lesson: Lesson
@@ -34,6 +38,12 @@ class PreparedLesson:
     question: Question | None
     model: Model | None
     reason: str
+    browser_case: LessonCase | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the browser has not made the question yet."""
+        return self.question is None and self.browser_case is not None
 
     def view_for(self, answered: bool) -> View:
         """Return the view of the lesson before or after its answer may be seen."""
@@ -96,24 +106,41 @@ def prepared(lesson: Lesson, available: AvailableModels | None = None) -> Prepar
     first_reason, first = "", ""
     for model in visitor_models.models(lesson.task):
         first = first or model.name
-        text, question, reason = _question(model, lesson.name, visitor_models.exact)
-        if question is not None:
+        case, question, reason = _question(model, lesson, visitor_models.exact)
+        if not reason:
             name = visitor_models.address_name(model.name, lesson)
-            return PreparedLesson(lesson, name, text, question, model, first_reason)
+            browser_case = None if lesson.build else case
+            return PreparedLesson(
+                lesson, name, case.text, question, model, first_reason, browser_case
+            )
         first_reason = first_reason or reason
     first_reason = first_reason or "no available model can read such a text"
     name = visitor_models.address_name(first, lesson)
     return PreparedLesson(lesson, name, lesson.sentences[0], None, None, first_reason)
 
 
-@cached()
-def _question(model: Model, name: str, exact: bool) -> tuple[str, Question | None, str]:
-    """Return the first sentence that shows the phenomenon, its question, or the reason why none
-    does."""
+def _question(model: Model, lesson: Lesson, exact: bool) -> tuple[LessonCase, Question | None, str]:
+    """Return the first sentence that shows the phenomenon or may show it, its question if it is
+    known, and, if no sentence does, the reason."""
     first_reason = ""
-    for text in BY_NAME[name].sentences:
-        try:
-            return text, BY_NAME[name].build(LessonCase(model, text, exact)), ""
-        except LessonUnavailable as reason:
-            first_reason = first_reason or str(reason)
-    return BY_NAME[name].sentences[0], None, first_reason
+    for text in lesson.sentences:
+        case = LessonCase(model, text, exact)
+        if lesson.build:
+            answer: Question | str | None = _python_question(model, lesson.name, text, exact)
+        else:
+            answer = browser_questions.stored(lesson, case)
+        if not isinstance(answer, str):
+            return case, answer, ""
+        first_reason = first_reason or answer
+    return LessonCase(model, lesson.sentences[0], exact), None, first_reason
+
+
+@cached()
+def _python_question(model: Model, name: str, text: str, exact: bool) -> Question | str:
+    """Return the question, or the reason why the sentence does not show the phenomenon."""
+    build = BY_NAME[name].build
+    assert build is not None, "the browser makes the other questions"
+    try:
+        return build(LessonCase(model, text, exact))
+    except LessonUnavailable as reason:
+        return str(reason)

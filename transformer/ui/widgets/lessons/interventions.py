@@ -1,0 +1,110 @@
+"""Questions about what a model does with other heads or other training: ablation, learning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformer.analysis.importance.fewest import fewest_heads
+from transformer.analysis.interventions import switched_off
+from transformer.measures.head_codes import parse_heads, write_heads
+from transformer.measures.kinds import AttentionKind
+from transformer.measures.naming import layer_name
+from transformer.ui.services.models import Model
+from transformer.ui.widgets.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    bold,
+    escaped,
+    rounded_percent,
+)
+
+STACKS: dict[AttentionKind, str] = {
+    "encoder": "encoder",
+    "decoder": "decoder",
+    "cross": "cross-attention",
+}
+MIN_SHARE = 0.5
+"""Minimum weight of a clear pattern: more than all other tokens together."""
+
+
+def ablation(case: LessonCase) -> Question:
+    """Ask for heads whose ablation changes the translation."""
+    config, original = case.model.translator.model.config, case.trace.text
+    fewest = fewest_heads(case.model.translator, case.text)
+    if not fewest.changed:
+        raise LessonUnavailable("its translation stays the same without any one layer")
+    source, (kind, layer, head) = case.text, fewest.heads[0]
+    off = write_heads(fewest.heads)
+
+    def check(model: Model, view: Any) -> tuple[bool, str]:
+        heads, _ = parse_heads(view.off, model.n_layers, model.n_heads)
+        if not heads:
+            return False, "No head is switched off yet. Click a head, or the name of a layer."
+        translation = _translation_without(model, source, view.off)
+        start = f"Without {len(heads)} head{'' if len(heads) == 1 else 's'} the translation"
+        if translation == original:
+            return False, f"{start} is still the same. Switch off more heads."
+        return True, f"{start} is: {escaped(translation) or '(empty)'}"
+
+    altered = fewest.translation
+    result = bold(altered.rstrip(".")) if altered else "empty"
+    total = 3 * config.n_layers * config.n_heads
+    if len(fewest.heads) == 1:
+        enough = f"One head is enough: without {case.head_name(layer, head)} of {STACKS[kind]}"
+    else:
+        whole_layer = len(fewest.heads) == config.n_heads
+        heads = f"{layer_name(layer)} of {STACKS[kind]}" if whole_layer else STACKS[kind]
+        enough = f"No single head that was tried is enough; without all heads of {heads}"
+    return Question(
+        exhibit=f"With all {total} heads: {escaped(original)}",
+        answer=(
+            f"{enough} the translation is {result}. A head with a clear pattern is not always a "
+            "head that is needed: other heads may do the same work. To find out whether a head "
+            "matters, remove it and compare the outputs."
+        ),
+        start_fields={"off": ""},
+        answer_fields={"off": off},
+        check=check,
+    )
+
+
+def _translation_without(model: Model, text: str, off: str) -> str:
+    """Return the translation with the heads of the address field `off` set to zero."""
+    heads, _ = parse_heads(off, model.n_layers, model.n_heads)
+    hooks = switched_off(model.translator.model.config, heads)
+    return model.translator.translate(text, hooks=hooks).text
+
+
+def reverse(case: LessonCase) -> Question:
+    """Ask where a model that reverses its input attends to while it writes the first symbol."""
+    trace = case.trace
+    symbols = case.text.split()
+    if trace.text.split() != symbols[::-1]:
+        raise LessonUnavailable("it has not learned to reverse this")
+    weights = trace.weights("cross", trace.n_layers - 1).mean(axis=0)
+    first, last = float(weights[0, 0]), float(weights[0, len(symbols) - 1])
+    if last < MIN_SHARE:
+        raise LessonUnavailable("its last layer does not attend to the last symbol first")
+    return Question(
+        exhibit=f"{escaped(' '.join(symbols))}  →  {escaped(trace.text)}",
+        options=(
+            Option(
+                f"{bold(symbols[0])}, the first letter",
+                f"It gets {rounded_percent(first)}: the output starts at the other end.",
+            ),
+            Option(
+                "All letters equally",
+                "That is how attention looks before training; the film shows it.",
+            ),
+            Option(f"{bold(symbols[-1])}, the last letter"),
+        ),
+        correct=2,
+        answer=(
+            f"{bold(symbols[-1])}: on average the heads of the last layer give it "
+            f"{rounded_percent(last)}. The film on this page shows how this was learned: nearly "
+            "uniform attention at first, a clear antidiagonal at the end."
+        ),
+        answer_fields={"run": case.model.name},
+    )  # fmt: skip
