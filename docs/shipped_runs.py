@@ -21,9 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
+from transformer.jobs import Jobs, Limits  # noqa: E402
 from transformer.jobs.make_shipped import make_shipped_run  # noqa: E402
-from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race  # noqa: E402
+from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race, write_race  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import make_run_config  # noqa: E402
@@ -60,7 +60,7 @@ def run_race(name: str) -> Path:
         runs = race_runs(jobs, race_id)
         if any(run.info.status != "finished" for run in runs):
             sys.exit(f"{name}: {', '.join(run.info.status for run in runs)}")
-        return shipped_race.write_race(RUNS.parent, name, distance_accuracies(jobs, runs))
+        return write_race(RUNS.parent, name, distance_accuracies(jobs, runs))
 
 
 def main() -> None:

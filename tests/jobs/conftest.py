@@ -78,9 +78,6 @@ class IdleExecutor:
     def wake(self) -> None:
         pass
 
-    def supervised_workers(self) -> set[str]:
-        return set()
-
     def warm_workers(self) -> int:
         return 0
 

@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.jobs.fake_computations import LIMITS, fake_computation, wait_for_status
+from tests.jobs.fake_computations import LIMITS, fake_computation, wait_for, wait_for_status
 from transformer.jobs import Computation, ComputationService
-from transformer.jobs.computation import LATEST_FOLDER
+from transformer.jobs.computation import LATEST_FOLDER, RESULTS_FOLDER
+from transformer.jobs.folder import JobFolder
 
 
 def computation_about(root: Path, action: str, subject: str = "a finding") -> Computation:
@@ -54,6 +55,8 @@ def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
             latest = service.latest("a finding")
             assert latest is not None
             times.append(latest.measured_at)
+            folder = JobFolder(tmp_path / RESULTS_FOLDER / key)
+            wait_for(lambda folder=folder: folder.status() == "finished")  # after its result
     assert times[0] < times[1]
 
 

@@ -198,3 +198,32 @@ def test_remote_schedulers_need_keys(address: str, key_folder: str) -> None:
 def test_invalid_and_unprotected_clusters_are_refused(values: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Limits(**values)
+
+
+@pytest.mark.parametrize(
+    ("cores", "memory", "workers", "processes", "threads"),
+    [
+        (1, 8e9, 0, 1, 1),
+        (2, 8e9, 0, 2, 2),
+        (2, 3e9, 0, 1, 2),
+        (3, 8e9, 0, 2, 2),
+        (4, 8e9, 0, 2, 2),
+        (4, 3e9, 0, 2, 2),
+        (8, 8e9, 0, 4, 2),
+        (2, 8e9, 1, 1, 2),  # set by the operator
+        (2, 8e9, 2, 2, 1),
+        (2, 8e9, 4, 4, 1),
+    ],
+)
+def test_the_number_of_runs_and_threads_follows_cores_and_memory(
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    memory: float,
+    workers: int,
+    processes: int,
+    threads: int,
+) -> None:
+    monkeypatch.setattr("transformer.jobs.limits.cores", lambda: cores)
+    monkeypatch.setattr("transformer.jobs.limits.machine_memory", lambda: memory)
+    defaults = Limits(workers=workers)
+    assert (defaults.processes, defaults.threads) == (processes, threads)

@@ -117,18 +117,16 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
     )
 
 
-def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeIdleJobs) -> None:
+def test_runs_of_a_killed_worker_are_queued_again(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     name, other_run = submit_run(jobs, "a", "ann"), submit_run(jobs, "b", "bob")
     queue = jobs._queue
     claim, second = queue.claim_next("worker"), queue.claim_next("another")
     assert claim
     assert second
-    queue.record_exit("worker", 3)  # but the run's lock is held
     assert jobs.run(name).status == "running"
     claim.lock.close()
-    queue.record_exit("worker", 3)
-    assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {RESTART_TEXT}"
+    assert jobs.run(name).reason == f"interrupted at step 0; {RESTART_TEXT} when a worker is free"
     assert jobs.run(other_run).status == "running"
     jobs.delete(other_run, "bob")
     assert not jobs.runs("bob")

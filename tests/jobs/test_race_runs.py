@@ -13,15 +13,17 @@ from tests.jobs.conftest import MakeIdleJobs, MakeJobs, wait_until
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
     COLUMNS,
+    MAX_BYTES,
     cancel_race,
     delete_race,
     race_runs,
+    read_race,
     standings,
     submit_race,
     track,
+    write_race,
 )
 from transformer.jobs.races import RACES
-from transformer.jobs.shipped_race import MAX_BYTES, read_race, write_race
 
 
 def test_a_race_is_queued_seed_by_seed(make_idle_jobs: MakeIdleJobs) -> None:

@@ -24,9 +24,8 @@ from tests.pages.conftest import (
 )
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
-from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race
+from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race, write_race
 from transformer.jobs.races import RACES
-from transformer.jobs.shipped_race import write_race
 from transformer.text.files import read_json, write_json
 from transformer.training.estimate import Estimate
 from transformer.ui.pages.training import race_page

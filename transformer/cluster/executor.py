@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 import traceback
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,9 +79,6 @@ class ClusterExecutor:
 
     def warm_workers(self) -> int:
         return self._n_slots
-
-    def supervised_workers(self) -> Collection[str]:
-        return ()
 
     def startup_error(self) -> str:
         return self._error
@@ -248,7 +245,7 @@ class ClusterExecutor:
             try:
                 if lost:
                     with queue.locked():
-                        queue.count_loss(folder, "the machine was lost while it ran")
+                        queue.count_loss(folder)
                 else:
                     queue.release(job.claim, error, interrupted)
             except OSError:  # a full disk: the next check finds the job without a worker

@@ -355,7 +355,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             ahead = 0
             if status == "running":
                 with suppress(OSError):
-                    queue.requeue_orphans(executor.supervised_workers(), [folder])
+                    queue.requeue_orphans([folder])
             else:
                 if error := executor.startup_error():
                     return ComputationStatus(key, "failed", reason=f"{error}; try again")

@@ -14,11 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from transformer.config import benefits_from_threads
 from transformer.jobs.errors import JobError
-from transformer.jobs.limits import count_parameters
-from transformer.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.text.files import is_free
+from transformer.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.run_folder import RunError, RunFolder, Status
 
 _TAIL_BYTES = 16_384  # about fifty lines
@@ -104,17 +102,6 @@ class JobFolder(RunFolder):
         """Record that a page asks for it now."""
         with suppress(OSError):
             os.utime(self.path / "job.json")
-
-    @property
-    def benefits_from_threads(self) -> bool:
-        """Whether its steps are large enough for several threads."""
-        try:
-            config = self.config()
-        except RunError:
-            return False
-        return isinstance(config, TrainingRun) and benefits_from_threads(
-            count_parameters(config.model), config.training.batch_tokens
-        )
 
     @property
     def is_held(self) -> bool:

@@ -16,8 +16,15 @@ from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder, int_or_zero, is_number, seconds_left
 from transformer.jobs.queue import queue_order
-from transformer.run_config import LayerRun, PairsRun, RaceEntry, RunConfig, TaskRun, TrainingRun
 from transformer.text.files import is_free
+from transformer.run_config import (
+    LayerRun,
+    PairsRun,
+    RaceEntry,
+    RunConfig,
+    TaskRun,
+    TrainingRun,
+)
 from transformer.training.run_folder import RunError, Status
 
 

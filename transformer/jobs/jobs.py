@@ -249,7 +249,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
     def _requeue_orphans(self) -> None:
         with suppress(OSError):  # a full disk; the next call tries again
-            if self._queue.requeue_orphans(self._executor.supervised_workers()):
+            if self._queue.requeue_orphans():
                 self._start_workers()
 
     def _with_unwritten_state(self, info: RunInfo) -> RunInfo:

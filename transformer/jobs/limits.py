@@ -171,7 +171,7 @@ class Limits:
     @property
     def threads(self) -> int:
         """Threads of a run with large steps: its share of the cores, but at least two (if there are
-        two cores) unless the operator has set `workers` (`claims.WorkerCapacity`)."""
+        two cores) unless the operator has set `workers`."""
         minimum = 1 if self.workers else min(cores(), 2)
         return max(minimum, cores() // self.processes)
 

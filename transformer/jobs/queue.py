@@ -7,11 +7,10 @@ several apps may share a folder, and an app that was killed finds its jobs again
 
 from __future__ import annotations
 
-import math
 import secrets
 import shutil
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ from transformer.training.errors import out_of_memory
 from transformer.training.run_folder import Status
 
 _NEW_PREFIX, _REMOVED_PREFIX = ".coming-", ".going-"  # folders that are being created or removed
-MAX_LOSSES = 3  # after so many lost machines, or kills of app and worker together, a job fails
+MAX_LOSSES = 3  # after so many lost machines or killed workers, a job fails
 
 
 @dataclass(frozen=True)
@@ -114,49 +113,11 @@ class Entry:
     first: bool
     owner: str
     address: str
-    worker: str
     asked_at: float
 
     @property
     def name(self) -> str:
         return self.folder.name
-
-
-@dataclass(frozen=True)
-class WorkerCapacity:
-    """Capacity of one machine's workers for concurrent runs.
-
-    Attributes:
-        cores: cores of all workers together.
-        threads: threads of a run with large steps; a run with small steps takes one
-            (`config.benefits_from_threads`).
-    """
-
-    cores: float = math.inf
-    threads: int = 1
-
-    def can_start(self, next_job: JobFolder, running: Iterable[JobFolder]) -> bool:
-        """Whether the next queued job can start while the others run. If not, no smaller job behind
-        it may start either, or a large one would never get its turn."""
-        busy_threads = sum(self._threads_needed(folder) for folder in running)
-        return not busy_threads or busy_threads + self._threads_needed(next_job) <= self.cores
-
-    def _threads_needed(self, folder: JobFolder) -> int:
-        return self.threads if folder.benefits_from_threads else 1
-
-
-UNLIMITED = WorkerCapacity()
-"""For executors that allocate slots themselves."""
-
-
-def new_worker_id(pool: str) -> str:
-    """Return a new worker id; the pool is the set of workers of one app on one machine."""
-    return f"{pool}.{secrets.token_hex(4)}"
-
-
-def same_pool(worker: str, other_worker: str) -> bool:
-    """Whether two worker ids belong to the same pool."""
-    return worker.partition(".")[0] == other_worker.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -264,21 +225,12 @@ class Queue:
         else:
             self.remove(folder)
 
-    def claim_next(self, worker: str, capacity: WorkerCapacity = UNLIMITED) -> Claim | None:
-        """Claim the next queued job and set its status to "running"; None if none is queued or the
-        capacity does not allow it. Raises OSError if its state cannot be written; it then stays
-        queued."""
+    def claim_next(self, worker: str) -> Claim | None:
+        """Claim the next queued job and set its status to "running"; None if none is queued. Raises
+        OSError if its state cannot be written; it then stays queued."""
         with self.locked():
-            entries = self.drop_abandoned()
-            same_pool_jobs = [
-                entry.folder
-                for entry in entries
-                if entry.status == "running" and same_pool(worker, entry.worker)
-            ]
-            for entry in self.order(entries):
+            for entry in self.order(self.drop_abandoned()):
                 folder = entry.folder
-                if not capacity.can_start(folder, same_pool_jobs):
-                    return None
                 lock = try_lock(folder.lock_path)
                 if lock is None:  # another process is about to release it
                     continue
@@ -332,48 +284,27 @@ class Queue:
             return "failed", f"the trainer exited without a status {_step_and_restart(folder)}"
         return None
 
-    def record_exit(self, worker: str, exit_code: int) -> None:
-        """Mark the job of a worker that has exited as failed. Raises OSError."""
-        if self.kind.saves:
-            killed = exit_code < 0
-            how = f"was killed (signal {-exit_code})" if killed else f"ended (code {exit_code})"
-            cause = f"its worker {how}"
-        else:
-            cause = f"its process ended ({exit_code}) before it was done; try again"
-        with self.locked():
-            for folder in list(self.folders()):
-                if folder.job().get("worker") == worker and not folder.is_held:
-                    if folder.job().get("deleted"):
-                        self.remove(folder)
-                    elif folder.status() == "running":
-                        restart = f" {_step_and_restart(folder)}" if self.kind.saves else ""
-                        folder.change_state("failed", cause + restart)
+    def requeue_orphans(self, folders: Iterable[JobFolder] | None = None) -> bool:
+        """Queue jobs again whose worker was killed; return whether there were any.
 
-    def requeue_orphans(
-        self, supervised: Collection[str], folders: Iterable[JobFolder] | None = None
-    ) -> bool:
-        """Queue jobs again whose worker ended unsupervised, for example because app and worker were
-        killed together; return whether there were any.
-
-        A job that this has happened to `MAX_LOSSES` times fails: it may be the cause. The exit of
-        the `supervised` workers is handled by their supervisor. Raises OSError if a state cannot be
-        written; the next call tries again.
+        A job that has lost its worker `MAX_LOSSES` times fails: it may be the cause. Raises OSError
+        if a state cannot be written; the next call tries again.
 
         Args:
             folders: the jobs to check; default: all.
         """
         candidates = self.folders() if folders is None else folders
-        orphans = [folder for folder in candidates if _is_orphan(folder, supervised)]
+        orphans = [folder for folder in candidates if _is_orphan(folder)]
         if orphans:
             with self.locked():
                 for folder in orphans:
-                    if _is_orphan(folder, supervised):
-                        self.count_loss(folder, "its worker ended with the app")
+                    if _is_orphan(folder):
+                        self.count_loss(folder)
         return bool(orphans)
 
-    def count_loss(self, folder: JobFolder, cause: str) -> None:
+    def count_loss(self, folder: JobFolder) -> None:
         """Queue a job again whose worker was lost, or remove it if its owner has deleted it; after
-        `MAX_LOSSES` it fails. Raises OSError."""
+        `MAX_LOSSES` it fails. The caller holds the lock. Raises OSError."""
         losses = int_or_zero(folder.job().get("losses")) + 1
         if folder.job().get("deleted"):
             return self.remove(folder)
@@ -382,7 +313,7 @@ class Queue:
             folder.change_state("queued", _interrupted(folder))
         else:
             restart = f" {_step_and_restart(folder)}" if self.kind.saves else "; try again"
-            folder.change_state("failed", f"{cause} {losses} times{restart}")
+            folder.change_state("failed", f"its worker was lost {losses} times{restart}")
 
 
 def _read_entry(folder: JobFolder) -> Entry | None:
@@ -399,17 +330,15 @@ def _read_entry(folder: JobFolder) -> Entry | None:
         first=job.get("first") is True,
         owner=next(iter(folder.holders(job)), ""),
         address=str(job.get("address") or ""),
-        worker=str(job.get("worker") or ""),
         asked_at=folder.asked_at,
     )
 
 
-def _is_orphan(folder: JobFolder, supervised: Collection[str]) -> bool:
+def _is_orphan(folder: JobFolder) -> bool:
+    """Whether a job was claimed and has not ended, but no worker holds it."""
     job = folder.job()
-    if job.get("worker", "") in {"", *supervised}:
-        return False
     unfinished = bool(job.get("deleted")) or folder.status() == "running"
-    return unfinished and not folder.is_held
+    return unfinished and bool(job.get("worker")) and not folder.is_held
 
 
 def _reason(error: BaseException | None) -> str:

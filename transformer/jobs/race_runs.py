@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,8 +29,9 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
-from transformer.run_config import LayerRun, RaceEntry
+from transformer.text.files import read_json, write_json
 from transformer.text.tasks.gap import GapTask
+from transformer.run_config import LayerRun, RaceEntry
 from transformer.training.run_folder import RunError
 
 Floats = npt.NDArray[np.float64]
@@ -225,3 +228,47 @@ def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int)
         read_outcome(race.entry, race.seed, steps, lines),
         {int(d): share for d, share in last_evaluation.get("by_distance", {}).items()},
     )
+
+
+SHIPPED_RACES = "races"
+"""Name of the folder of shipped races in a folder of checkpoints."""
+MAX_BYTES = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class ShippedRace:
+    """The result of a race for users who have not run one yet, `checkpoints/races/{name}.json`;
+    `python docs/shipped_runs.py --race layers` writes it.
+
+    Attributes:
+        measured_at: time of the race, in seconds since 1970.
+        table: as returned by `distance_accuracies`.
+    """
+
+    measured_at: float
+    table: pd.DataFrame
+
+
+def write_race(folder: Path, name: str, table: pd.DataFrame) -> Path:
+    """Write a race for `read_race` and return the path."""
+    lines: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))  # infinite as null
+    path = folder / SHIPPED_RACES / f"{name}.json"
+    write_json(path, {"when": int(time.time()), "lines": lines})
+    return path
+
+
+def read_race(folder: Path, name: str, entries: Collection[str]) -> ShippedRace | None:
+    """Read a shipped race; None if not found or not with exactly these entries."""
+    path = folder / SHIPPED_RACES / f"{name}.json"
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return None
+        content = read_json(path)
+        table = pd.DataFrame(content["lines"], columns=list(COLUMNS))
+        table["reach"] = table["reach"].astype(float).fillna(math.inf)
+        numbers = table.drop(columns=["entry", "reach"])
+        complete = set(table["entry"]) == set(entries) and bool(numbers.notna().all().all())
+        table[numbers.columns] = numbers.astype(float)
+        return ShippedRace(float(content["when"]), table) if complete else None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        return None

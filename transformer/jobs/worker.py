@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TextIO
 
 from transformer.jobs.errors import JobError
-from transformer.jobs.queue import UNLIMITED, Claim, Kind, Queue, WorkerCapacity
+from transformer.jobs.queue import Claim, Kind, Queue
 from transformer.training.errors import out_of_memory
 
 QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for jobs that another app has queued
@@ -37,11 +37,9 @@ class Worker:
     job without saves a stop command, a time limit, or that no page asks for it any more.
     """
 
-    def __init__(
-        self, queue: Queue, worker_id: str, capacity: WorkerCapacity, reports: TextIO
-    ) -> None:
+    def __init__(self, queue: Queue, worker_id: str, reports: TextIO) -> None:
         """Store the arguments; a line of JSON is written to `reports` for `WorkerPool`."""
-        self.queue, self.worker_id, self.capacity = queue, worker_id, capacity
+        self.queue, self.worker_id = queue, worker_id
         self.kind = queue.kind
         self._reports = reports
         self._wake = threading.Event()
@@ -99,7 +97,7 @@ class Worker:
     def _claim(self) -> Claim | None:
         """Claim the next job; report why that failed, and that it no longer does."""
         try:
-            claim = self.queue.claim_next(self.worker_id, self.capacity)
+            claim = self.queue.claim_next(self.worker_id)
         except OSError as error:  # the job stays queued until its state can be written
             self._failing = True
             self._report(error=f"a queued job cannot be started: {error.strerror or error}")
@@ -264,16 +262,14 @@ def is_memory_limited() -> bool:
 
 
 def main(argv: list[str]) -> int:
-    """Argument: a JSON object with the folder of jobs, the worker's id, the cores of all workers,
-    and the fields of `Kind`."""
+    """Argument: a JSON object with the folder of jobs, the worker's id and the fields of `Kind`."""
     settings = json.loads(argv[0])
     kind = Kind(**{field.name: settings[field.name] for field in fields(Kind)})
     if hasattr(os, "nice"):
         os.nice(kind.nice)
-    capacity = WorkerCapacity(settings["cores"], kind.threads) if kind.saves else UNLIMITED
     reports = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a job prints is no report
-    worker = Worker(Queue(Path(settings["root"]), kind), settings["worker"], capacity, reports)
+    worker = Worker(Queue(Path(settings["root"]), kind), settings["worker"], reports)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()

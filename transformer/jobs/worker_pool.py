@@ -8,14 +8,13 @@ import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Protocol
 
 from transformer.app_folders import IMPORT_ROOT
-from transformer.jobs.limits import cores
-from transformer.jobs.queue import Queue, new_worker_id
+from transformer.jobs.queue import Queue
 from transformer.training.run_folder import Status
 
 SAVE_SECONDS = 25.0  # seconds to wait for a worker to save; it allows itself 20
@@ -35,9 +34,6 @@ class Executor(Protocol):
     def warm_workers(self) -> int:
         """Return the number of workers that are ready."""
 
-    def supervised_workers(self) -> Collection[str]:
-        """Return the ids of the workers whose exit this executor handles."""
-
     def startup_error(self) -> str:
         """Return why no job can be started, or ""."""
 
@@ -48,53 +44,18 @@ class Executor(Protocol):
         """End all workers; jobs that they execute are queued again."""
 
 
-class Process:
-    """A child process `python -m module arguments…` that exchanges lines with this process.
-
-    When this process ends in any way, the child's standard input is closed, so that it ends too.
-    """
-
-    def __init__(self, module: str, arguments: Sequence[str], threads: int) -> None:
-        """Start the process. Raises OSError."""
-        path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
-            **_group_options(),
-        )
-        assert self._process.stdin
-        assert self._process.stdout
-        self._input, self._output = self._process.stdin, self._process.stdout
-        self.kill = self._process.kill
-        self.poll = self._process.poll
-        """Its exit code once it has ended, else None."""
-        self.close_input = self._input.close
-        """Close its standard input, so that it ends."""
-
-    def send(self, line: str) -> None:
-        """Send a line; ignored if the process has ended."""
-        with suppress(OSError, ValueError):
-            self._input.write(line.encode() + b"\n")
-
-    def read_line(self) -> bytes:
-        """Return its next line; without a line end if it has ended."""
-        line: bytes = self._output.readline()
-        return line
-
-    def wait(self, seconds: float | None = None) -> int:
-        """Return its exit code (negative: the signal). Raises subprocess.TimeoutExpired."""
-        return self._process.wait(seconds)
-
-    def close(self) -> None:
-        """Kill the process if it is running, and close its pipes."""
-        self.kill()
-        self.wait()
-        for pipe in (self._input, self._output):
-            with suppress(OSError):
-                pipe.close()
+def _start_process(settings: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
+    """Start a worker process, which ends when this process does, because its standard input is then
+    closed. Raises OSError."""
+    path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, "-m", "transformer.jobs.worker", json.dumps(settings)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
+        **_group_options(),
+    )
 
 
 def _group_options() -> dict[str, Any]:
@@ -110,18 +71,16 @@ class WorkerPool:
     """Worker processes, each supervised by a thread that replaces it when it exits. As many as the
     queue's `Kind` says are started in advance, and more while jobs are queued.
 
-    Together the workers of runs use no more cores than there are (`WorkerCapacity`), at a lower
-    priority than the app (`nice`). Each reads a pipe of this process; when that closes, it saves
-    and exits.
+    Workers have a lower priority than the app (`nice`). Each reads a pipe of this process; when
+    that closes, it saves and exits.
     """
 
     def __init__(self, queue: Queue) -> None:
         """Prepare the pool without starting a process."""
         self._queue, self._kind = queue, queue.kind
-        self._pool = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._supervisors: list[threading.Thread] = []
-        self._alive: dict[str, Process] = {}
+        self._alive: dict[str, subprocess.Popen[bytes]] = {}
         self._warm: set[str] = set()
         self._closing = threading.Event()
         self._startup_error = ""
@@ -133,7 +92,9 @@ class WorkerPool:
     def wake(self) -> None:
         with self._lock:
             for process in self._alive.values():
-                process.send("")
+                assert process.stdin
+                with suppress(OSError, ValueError):  # it has ended
+                    process.stdin.write(b"\n")
         if len(self._supervisors) < self._kind.processes:
             with suppress(OSError):  # the next request reports that jobs cannot be read
                 self._ensure_workers(len(self._queue.entries()))
@@ -149,10 +110,6 @@ class WorkerPool:
                 supervisor = threading.Thread(target=self._supervise, name=name, daemon=True)
                 self._supervisors.append(supervisor)
                 supervisor.start()
-
-    def supervised_workers(self) -> Collection[str]:
-        with self._lock:
-            return set(self._alive)
 
     def startup_error(self) -> str:
         return self._startup_error
@@ -170,7 +127,8 @@ class WorkerPool:
         with self._lock:
             supervisors, alive = list(self._supervisors), list(self._alive.values())
             for worker_id, process in self._alive.items():
-                process.close_input()
+                assert process.stdin
+                process.stdin.close()
                 if worker_id not in self._warm:  # it has nothing to save
                     process.kill()
         for process in alive:
@@ -181,11 +139,11 @@ class WorkerPool:
             supervisor.join()
 
     def _supervise(self) -> None:
-        """Start a worker, wait for its exit, mark its job as failed, and repeat; end when the
-        worker was idle."""
+        """Start a worker, wait for its exit, queue its job again if it was killed, and repeat; end
+        when the worker was idle."""
         pause = 0.0
         while not self._closing.wait(pause):
-            worker_id = new_worker_id(self._pool)
+            worker_id = secrets.token_hex(8)
             try:
                 process = self._start_worker(worker_id)
             except OSError as error:
@@ -194,9 +152,9 @@ class WorkerPool:
                 continue
             if process is None:
                 return
-            code = self._follow(worker_id, process)
+            self._follow(worker_id, process)
             with suppress(OSError):  # on a full disk the next check of the runs finds them
-                self._queue.record_exit(worker_id, code)
+                self._queue.requeue_orphans()
             with self._lock:
                 del self._alive[worker_id]
                 was_warm = worker_id in self._warm
@@ -211,28 +169,29 @@ class WorkerPool:
             return bool(self._queue.entries())
         return False
 
-    def _start_worker(self, worker_id: str) -> Process | None:
+    def _start_worker(self, worker_id: str) -> subprocess.Popen[bytes] | None:
         """Start a worker; None if the pool is closing."""
         settings = {"root": str(self._queue.root), "worker": worker_id, **asdict(self._kind)}
-        settings["cores"] = max(cores(), self._kind.processes)
         with self._lock:
             if self._closing.is_set():
                 return None
-            process = Process("transformer.jobs.worker", [json.dumps(settings)], self._kind.threads)
+            process = _start_process(settings, self._kind.threads)
             self._alive[worker_id] = process
         return process
 
-    def _follow(self, worker_id: str, process: Process) -> int:
-        """Read what the worker reports until it exits; return its exit code (negative: the
-        signal)."""
-        while line := process.read_line():
+    def _follow(self, worker_id: str, process: subprocess.Popen[bytes]) -> None:
+        """Read what the worker reports until it exits."""
+        assert process.stdin
+        assert process.stdout
+        while line := process.stdout.readline():
             with suppress(ValueError):  # the worker was killed in the middle of a line
                 self._handle(worker_id, json.loads(line))
         if worker_id not in self._warm and not self._closing.is_set():
             self._startup_error = "no worker can be started; see the error in the app's terminal"
-        code = process.wait()
-        process.close()
-        return code
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                pipe.close()
 
     def _handle(self, worker_id: str, report: Mapping[str, str]) -> None:
         """Handle a report of `worker.Reports`."""

@@ -8,8 +8,8 @@ import time
 import streamlit as st
 
 from transformer.jobs import Jobs
+from transformer.jobs.race_runs import read_race
 from transformer.jobs.races import RACES
-from transformer.jobs.shipped_race import read_race
 from transformer.ui.pages.training import race_cards, race_page
 from transformer.ui.services import models
 from transformer.ui.widgets import frame
