@@ -26,7 +26,7 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
 from tests.websocket_session import Session
 from transformer import Translator
-from transformer.device import describe_computed
+from transformer.inference.device import describe_computed
 from transformer.ui.base.registry import HOME, PAGES, path
 from transformer.ui.pages.home import DEPTHS
 from transformer.ui.pages.inside import TABS

@@ -25,9 +25,9 @@ import torch
 
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.device import describe_computed
 from transformer.exchange import export_marian
 from transformer.hooks import Hooks
+from transformer.inference.device import describe_computed
 from transformer.inference.trace import Trace
 from transformer.measures.kinds import KINDS, AttentionKind
 

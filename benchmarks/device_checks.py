@@ -45,11 +45,11 @@ from transformer.exchange.pretrained import FolderFormat
 from transformer.inference.alternatives import word_alternatives
 from transformer.measures.kinds import Head
 from transformer.model import Transformer
-from transformer.run_config import TrainingRun
 from transformer.text.batching import pad_batch
 from transformer.training.layer_race import make_layer_run_config, train_layers
 from transformer.training.learner import Learner
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import TrainingRun
 from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 

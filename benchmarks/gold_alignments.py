@@ -35,8 +35,8 @@ from transformer.analysis.alignment.aligner_head import (
     save_aligner_head,
 )
 from transformer.analysis.corpora import Corpus
-from transformer.device import describe_computed
 from transformer.inference import Translator
+from transformer.inference.device import describe_computed
 
 KNOWN_SOURCES = {
     "alibi": "AlibiWordAlignments, Xu and Yvon, LREC 2016, CC BY-SA 4.0",

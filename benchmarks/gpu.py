@@ -47,8 +47,8 @@ from benchmarks.training import (
     typical_step,
 )
 from transformer import Translator
-from transformer.device import choose_device
 from transformer.exchange import export_marian
+from transformer.inference.device import choose_device
 from transformer.model import Transformer
 
 ROOT = Path(__file__).resolve().parents[1]

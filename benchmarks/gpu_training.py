@@ -37,12 +37,12 @@ from torch import Tensor, nn
 from benchmarks.packed_rows import Pair, pack, packed_loss
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.device import choose_device
-from transformer.languages import front_matter
+from transformer.inference.device import choose_device
 from transformer.model import Transformer
 from transformer.model.positions import SinusoidalPositions
 from transformer.text import Vocabulary
 from transformer.text.examples import Pairs
+from transformer.text.languages import front_matter
 from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
 from transformer.training.run_folder import RunFolder
 from transformer.training.schedule import learning_rate

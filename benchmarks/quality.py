@@ -19,8 +19,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from transformer.device import describe_computed
 from transformer.inference import Translator
+from transformer.inference.device import describe_computed
 from transformer.text.typing_noise import without_final_mark
 from transformer.training.quality import score
 

@@ -51,8 +51,8 @@ from tests.warm_python import warm_python
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.inference.translator import Translator
-from transformer.languages import front_matter
 from transformer.model.transformer import Transformer
+from transformer.text.languages import front_matter
 from transformer.text.vocabulary import Vocabulary
 
 # Every run has the same examples, so that a new failure is caused by a change, and no deadline,

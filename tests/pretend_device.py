@@ -122,10 +122,10 @@ def install(kind: str) -> None:
     has_float64 = kind != "mps"
     torch.inference_mode = torch.no_grad  # type: ignore[misc, assignment]
     torch.__future__.set_overwrite_module_params_on_conversion(True)
-    import transformer.device
+    import transformer.inference.device
 
-    choose = transformer.device.choose_device
-    transformer.device.choose_device = lambda name="auto": (
+    choose = transformer.inference.device.choose_device
+    transformer.inference.device.choose_device = lambda name="auto": (
         DEVICE if name in ("auto", "pretend") else choose(name)
     )
     for method in ("numpy", "__array__"):

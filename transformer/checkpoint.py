@@ -24,10 +24,10 @@ from torch import Tensor
 
 from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.config import ModelConfig
-from transformer.languages import Languages, languages_from_card, languages_from_name
 from transformer.model import Transformer
 from transformer.model.shapes import shapes_only
 from transformer.text import Vocabulary
+from transformer.text.languages import Languages, languages_from_card, languages_from_name
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "config.json",

@@ -6,10 +6,10 @@ Names and defaults are those of "Attention Is All You Need" (Vaswani et al. 2017
 from __future__ import annotations
 
 import difflib
-import math
-from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, Literal, Self, get_args
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, asdict, dataclass, fields
+from types import UnionType
+from typing import Any, ClassVar, Literal, Self, get_args
 
 Score = Literal["scaled_dot", "dot", "additive"]
 Positions = Literal["sinusoidal", "learned", "none"]
@@ -39,41 +39,89 @@ def did_you_mean(name: str, candidates: object) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-class _Record:
-    """Base of frozen dataclasses that are stored as dictionaries, with errors that name the
+Reader = Callable[[str, Any], Any]
+"""Returns the value of a field, given its name and the JSON value. Raises ValueError."""
+
+
+def reader(kind: type[Any] | UnionType, description: str) -> Reader:
+    """Return a function that checks that a value is of this kind; for numbers, that it is not true
+    or false."""
+
+    def read(name: str, value: Any) -> Any:
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ValueError(f"{name} must be {description}, not {value!r:.60}")
+        return value
+
+    return read
+
+
+read_object, read_text, read_integer = (
+    reader(Mapping, "an object"),
+    reader(str, "a text"),
+    reader(int, "a whole number"),
+)
+
+
+def read_truth(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, not {value!r:.60}")
+    return value
+
+
+def read_number(name: str, value: Any) -> float:
+    number = reader(int | float, "a finite number")(name, value)
+    if not abs(number) <= 1e300:  # no NaN either
+        raise ValueError(f"{name} must be a finite number, not {value!r:.60}")
+    return float(number)
+
+
+def optional(read: Reader) -> Reader:
+    return lambda name, value: None if value is None else read(name, value)
+
+
+class Record:
+    """Base of frozen dataclasses that are stored as JSON objects, with errors that name the
     field."""
+
+    readers: ClassVar[Mapping[str, Reader]] = {
+        "bool": read_truth,
+        "str": read_text,
+        "int": read_integer,
+        "float": read_number,
+        "str | None": optional(read_text),
+        "int | None": optional(read_integer),
+    }
+    """How to read a value, by the annotation of its field; other values are taken as they are."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)  # type: ignore[call-overload, no-any-return]
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Create from a dictionary. Raises ValueError for an unknown, missing or invalid field."""
+        """Create from a JSON object. Raises ValueError for an unknown, missing or invalid field."""
         known_fields = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
         for name in values:
             if name not in known_fields:
                 raise ValueError(
                     f"{cls.__name__} has no field {name!r}{did_you_mean(name, known_fields)}"
                 )
-        missing = [n for n, f in known_fields.items() if f.default is MISSING and n not in values]
+        missing = [
+            name
+            for name, f in known_fields.items()
+            if name not in values and f.default is MISSING and f.default_factory is MISSING
+        ]
         if missing:
             raise ValueError(f"{cls.__name__} needs a value for {' and '.join(missing)}")
-        return cls(**values)
+        return cls(**{name: cls._read(known_fields[name], value) for name, value in values.items()})
+
+    @classmethod
+    def _read(cls, field: Field[Any], value: Any) -> Any:
+        reader = cls.readers.get(str(field.type))
+        return reader(field.name, value) if reader else value
 
     def _check_kinds(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            type_name = str(field.type)
-            has_kind = {
-                "bool": isinstance(value, bool),
-                "int": isinstance(value, int) and not isinstance(value, bool),
-                "float": isinstance(value, int | float)
-                and not isinstance(value, bool)
-                and abs(value) < math.inf,  # false for a NaN too
-            }.get(type_name, True)
-            if not has_kind:
-                kind = "true or false" if type_name == "bool" else f"a finite number ({type_name})"
-                raise ValueError(f"{field.name} must be {kind}, not {value!r}")
+            self._read(field, getattr(self, field.name))
 
     def _check_at_least(self, minimum: float, *names: str) -> None:
         for name in names:
@@ -82,7 +130,7 @@ class _Record:
 
 
 @dataclass(frozen=True)
-class ModelConfig(_Record):
+class ModelConfig(Record):
     """The shape of one encoder–decoder Transformer; the defaults are the paper's base model.
 
     Attributes:
@@ -189,7 +237,7 @@ def benefits_from_threads(weights: int, batch_tokens: int) -> bool:
 
 
 @dataclass(frozen=True)
-class TrainingConfig(_Record):
+class TrainingConfig(Record):
     """Settings of one training run: section 5 of the paper, and additions for small machines.
 
     Attributes:

@@ -22,9 +22,9 @@ from transformer.checkpoint import (
     load_languages,
     save_checkpoint,
 )
-from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.languages import front_matter
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from transformer import Hooks, Translator
-from transformer.hook_axes import hook_axes
+from transformer.hooks import hook_axes
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 

@@ -13,7 +13,7 @@ from tests.jobs import fake_computations
 from tests.jobs.fake_computations import SubmitAction, wait_for
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import ComputationService, Jobs, Limits, RunInfo
-from transformer.run_config import TaskRun
+from transformer.training.run_config import TaskRun
 
 FAKE_TRAINER = "tests.jobs.fake_trainer:train"
 MakeJobs = Callable[..., Jobs]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from transformer.run_config import TaskRun
+from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import LoopState, RunFolder, Status
 
 SAVE_EVERY = 5

@@ -9,7 +9,7 @@ import pytest
 
 from tests.jobs.conftest import MakeIdleJobs, MakeJobs, run_config, wait_until
 from transformer.jobs import JobError, info
-from transformer.run_config import PairsRun, RaceEntry, TrainingRun
+from transformer.training.run_config import PairsRun, RaceEntry, TrainingRun
 
 
 def run_with_seed(seed: int, **fields: object) -> TrainingRun:

@@ -13,7 +13,7 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters, runs_folder
 from transformer.jobs.limits import cores, machine_memory
 from transformer.model import Transformer
-from transformer.run_config import TaskRun
+from transformer.training.run_config import TaskRun
 
 ROOT = Path(__file__).resolve().parents[2]
 

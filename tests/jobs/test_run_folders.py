@@ -19,7 +19,7 @@ from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submi
 from transformer.jobs import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import read_run_info
-from transformer.run_config import FilesRun, PairsRun
+from transformer.training.run_config import FilesRun, PairsRun
 
 HOSTILE_NAMES = [
     "",

@@ -10,8 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.model.small import SRC, TGT, make_model
-from transformer.hook_names import aliases, matching, select
-from transformer.hooks import HookFn, Hooks
+from transformer.hooks import HookFn, Hooks, aliases, matching, select
 
 CROSS = "decoder.layers.{}.cross_attn.hook_weights"
 

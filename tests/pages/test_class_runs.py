@@ -25,8 +25,8 @@ from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.classroom.tab_runs import TabRun
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
-from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
+from transformer.training.run_config import PairsRun
 from transformer.ui.pages.classroom.runs import seed_count
 from transformer.ui.services.class_updates import message
 

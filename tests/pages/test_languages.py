@@ -16,9 +16,9 @@ from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import import_folder
 from transformer.figures.box_layout import STOPS
-from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.languages import front_matter
 from transformer.ui.base.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.inside import SECTIONS, TOPICS

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.figures.deno import lesson_replies
 from tests.pages.conftest import ROOT, Visit, messages, send_choice, view, visible_text
 from transformer.figures.packing import unpack
-from transformer.languages import front_matter
+from transformer.text.languages import front_matter
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.home import Home
 from transformer.ui.widgets.lessons import course

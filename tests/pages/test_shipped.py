@@ -25,10 +25,10 @@ from tests.pages.train_visits import labels, write_checkpoint
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS
-from transformer.run_config import FilmRun, RunConfig
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import FilmRun, RunConfig
 from transformer.training.run_folder import RunFolder
 from transformer.ui.services import live_jobs
 

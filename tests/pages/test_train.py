@@ -15,9 +15,9 @@ from tests.pages.train_visits import PAGE
 from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
-from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings, make_run_config
+from transformer.training.run_config import TaskRun
 from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.training import example_runs
 from transformer.ui.services import live_jobs

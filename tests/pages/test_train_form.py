@@ -19,10 +19,10 @@ from tests.pages.train_visits import (
 )
 from transformer.jobs import Jobs, count_parameters
 from transformer.model import Transformer
-from transformer.run_config import INSPECT
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import default_settings, make_run_config
+from transformer.training.run_config import INSPECT
 from transformer.ui.pages.training import draft, own_pairs, setup
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text

@@ -12,8 +12,8 @@ from tests.pages.conftest import ROOT, Visit, component_data, messages, view, vi
 from tests.pages.train_visits import OTHER_VISITOR, PAGE, submit_run, write_run
 from tests.session import SessionDict
 from transformer.jobs import Jobs
-from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
+from transformer.training.run_config import INSPECT, PairsRun, TaskRun
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import quick_settings
 from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_value

@@ -9,11 +9,11 @@ import torch
 from tests.training.conftest import SHAPE, MakeTrainer
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.run_config import INSPECT
 from transformer.text.batching import make_batch
 from transformer.training.data import PreparedData
 from transformer.training.evaluation_callback import MAX_CORNER, Moments
 from transformer.training.learner import Learner
+from transformer.training.run_config import INSPECT
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])

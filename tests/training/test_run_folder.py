@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.run_config import PairsRun
 from transformer.text.files import is_free, try_lock
+from transformer.training.run_config import PairsRun
 from transformer.training.run_folder import RunError, RunFolder
 
 CONFIG = PairsRun(pairs="pairs.tsv", model=ModelConfig(vocab_size=9), training=TrainingConfig())

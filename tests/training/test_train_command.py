@@ -16,7 +16,7 @@ import torch
 from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.run_config import FilesRun
+from transformer.training.run_config import FilesRun
 from transformer.training.run_folder import LoopState, RunFolder
 from transformer.training.train_folder import model_card
 

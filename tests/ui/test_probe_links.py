@@ -10,7 +10,7 @@ import pytest
 
 from transformer.figures.packing import unpack
 from transformer.jobs.folder import JobFolder
-from transformer.run_config import TaskRun
+from transformer.training.run_config import TaskRun
 from transformer.ui.pages.training import curves
 from transformer.ui.pages.training.curves import probe_links
 

@@ -11,9 +11,9 @@ import pytest
 
 from tests import leaks
 from transformer.jobs import services
-from transformer.run_config import TrainingRun
 from transformer.training.estimate import STARTUP_SECONDS, Estimate
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import TrainingRun
 from transformer.ui.services.live_jobs import time_estimate
 
 

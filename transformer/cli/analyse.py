@@ -11,8 +11,8 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.saved_findings import save_findings
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_checkpoint, add_device, check_output, print_result
-from transformer.device import describe_computed
 from transformer.inference import Translator
+from transformer.inference.device import describe_computed
 from transformer.text.files import atomic_path
 from transformer.training.console import log, progress_bar
 

@@ -14,8 +14,8 @@ from transformer.cli.options import (
     decoding_options,
     print_result,
 )
-from transformer.device import describe_computed
 from transformer.inference import Translator
+from transformer.inference.device import describe_computed
 from transformer.text import read_references
 from transformer.text.files import atomic_path
 from transformer.training.console import progress_bar

@@ -6,7 +6,7 @@ import argparse
 
 from transformer.cli.options import print_result
 from transformer.exchange import import_folder
-from transformer.languages import check_languages
+from transformer.text.languages import check_languages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
 from transformer.cli.options import add_checkpoint, print_result
-from transformer.languages import language_name
+from transformer.text.languages import language_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

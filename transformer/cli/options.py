@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.app_folders import find_checkpoint, named_checkpoints
-from transformer.device import DEVICES
+from transformer.inference.device import DEVICES
 from transformer.text.visible import escape_controls
 
 PAIR_FILES = "one .tsv[.gz] (source, tab, target) or .csv[.gz], or two parallel text files"

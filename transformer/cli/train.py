@@ -17,10 +17,10 @@ from transformer.config import (
     ModelConfig,
     TrainingConfig,
 )
-from transformer.languages import check_languages
-from transformer.run_config import MAX_PIECES, FilesRun
+from transformer.text.languages import check_languages
 from transformer.training.command import train_command, write_compatible_config
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import MAX_PIECES, FilesRun
 from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 

@@ -19,8 +19,8 @@ from transformer.cli.options import (
     decoding_options,
     print_result,
 )
-from transformer.device import describe_computed
 from transformer.inference import Decoding, Trace, Translation, Translator
+from transformer.inference.device import describe_computed
 from transformer.text.corpus import split_bytes
 from transformer.text.files import atomic_path
 from transformer.text.visible import is_blank

@@ -20,10 +20,10 @@ from transformer.config import ModelConfig
 from transformer.exchange import names
 from transformer.exchange.folder import WEIGHTS
 from transformer.exchange.model_card import LIBRARIES, model_card
-from transformer.languages import Languages
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import new_folder
+from transformer.text.languages import Languages
 
 MAX_OUTPUT_LENGTH = 512
 """Maximum output length in generation_config.json, including `</s>`."""

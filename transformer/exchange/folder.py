@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import DTYPES, CheckpointError, open_weights, read_card
-from transformer.languages import (
+from transformer.text.languages import (
     Languages,
     check_languages,
     front_matter,

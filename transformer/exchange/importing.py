@@ -21,9 +21,9 @@ from transformer.exchange.folder import (
     require_file,
 )
 from transformer.exchange.marian_config import check, model_config
-from transformer.languages import Languages
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.languages import Languages
 from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
 
 START_BIAS = -1000.0

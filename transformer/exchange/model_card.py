@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transformer.config import ModelConfig
-from transformer.languages import Languages, front_matter, language_name
+from transformer.text.languages import Languages, front_matter, language_name
 
 LIBRARIES = {"heads-up": "heads-up", "marian": "transformers"}
 """Formats that `save_pretrained` writes, and the library that opens them, as hubs call it."""

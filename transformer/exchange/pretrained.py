@@ -13,9 +13,9 @@ from transformer.exchange.exporting import write_marian
 from transformer.exchange.folder import imported_card, read_json
 from transformer.exchange.importing import is_marian
 from transformer.exchange.model_card import LIBRARIES, model_card
-from transformer.languages import Languages, check_languages, languages_from_card
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.languages import Languages, check_languages, languages_from_card
 
 FolderFormat = Literal["heads-up", "marian"]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from torch import Tensor
 
 from transformer.config import did_you_mean
-from transformer.hook_names import canonical
+from transformer.hooks import canonical
 
 
 class ActivationCache(Mapping[str, Tensor]):
     """Tensors recorded by `Translator.run_with_cache`, with the batch dimension, on the CPU.
 
-    `cache[name]` accepts hook names and their aliases (`hook_names.aliases`), also with a negative
+    `cache[name]` accepts hook names and their aliases (`hooks.aliases`), also with a negative
     layer, counted from the last; iteration yields hook names only. Positions at or beyond
     `src_lengths[i]` and `tgt_lengths[i]` are padding of sentence i.
     """

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from transformer.hook_axes import hook_axes
-from transformer.hook_names import NamesFilter
-from transformer.hooks import Hooks
+from transformer.hooks import Hooks, NamesFilter, hook_axes
 from transformer.inference.decoding import SequenceDecoder, group_by_length
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from transformer.config import ModelConfig
-from transformer.hook_names import NamesFilter, select
-from transformer.hooks import Hooks
+from transformer.hooks import Hooks, NamesFilter, select
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer

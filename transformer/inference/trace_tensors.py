@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from transformer.config import did_you_mean
-from transformer.hook_names import canonical
+from transformer.hooks import canonical
 from transformer.inference.results import Translation
 from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.registry import layers_of
@@ -36,7 +36,7 @@ class TraceTensors(Mapping[str, Array]):
     `trace[name]` is the read-only array of a hook point, without the batch dimension: weights are
     (n_heads, query, key), queries, keys and values (n_heads, length, d_k), residual streams
     (length, d_model), `hook_logits` (tgt, vocab). `names` lists the recorded hook points. Names of
-    TransformerLens (`hook_names.aliases`) and negative layers, counted from the last, work too.
+    TransformerLens (`hooks.aliases`) and negative layers, counted from the last, work too.
 
     Attributes:
         src_tokens: labels of the source positions, `</s>` last.

@@ -12,14 +12,13 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import checkpoint_hash
-from transformer.device import choose_device, computed_with
 from transformer.exchange.opening import open_folder, resolve_folder
 from transformer.exchange.pretrained import FolderFormat, save_pretrained
-from transformer.hook_names import NamesFilter
-from transformer.hooks import Hooks
+from transformer.hooks import Hooks, NamesFilter
 from transformer.inference.activation_cache import ActivationCache
 from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
+from transformer.inference.device import choose_device, computed_with
 from transformer.inference.encoding import encode_prefix, encode_sources, encode_target
 from transformer.inference.options import Decoding, DecodingOptions, decoding_for
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
@@ -272,7 +271,7 @@ class Translator:
             tgt: the target, as text or ids (`</s>` included); a list of them if `src` is a list.
                 The decoder reads `<s>` and all but the last piece.
             names_filter: the hook points to record: one name or pattern, several, or a function of
-                the name; None records all. See `hook_names.matching` for patterns and aliases.
+                the name; None records all. See `hooks.matching` for patterns and aliases.
             hooks: interventions in this call; the cache holds the tensors after them.
 
         Returns:

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from transformer.jobs.errors import JobError
 from transformer.text.files import is_free
-from transformer.run_config import FilesRun, PairsRun, TrainingRun
+from transformer.training.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.run_folder import RunError, RunFolder, Status
 
 _TAIL_BYTES = 16_384  # about fifty lines

@@ -17,7 +17,7 @@ from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder, int_or_zero, is_number, seconds_left
 from transformer.jobs.queue import queue_order
 from transformer.text.files import is_free
-from transformer.run_config import (
+from transformer.training.run_config import (
     LayerRun,
     PairsRun,
     RaceEntry,

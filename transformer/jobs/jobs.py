@@ -30,7 +30,7 @@ from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.shares import Requester
 from transformer.jobs.shipped import find_shipped, shipped_infos
 from transformer.jobs.worker_pool import Executor, WorkerPool
-from transformer.run_config import TrainingRun
+from transformer.training.run_config import TrainingRun
 from transformer.training.run_folder import Command
 
 RUNS_VARIABLE = "HEADS_UP_RUNS"

@@ -16,7 +16,7 @@ from transformer.config import ModelConfig, did_you_mean
 from transformer.jobs.errors import JobError
 from transformer.jobs.scheduler_address import check_cluster
 from transformer.jobs.shares import Requester, address_quota, exceeded_quota
-from transformer.run_config import TaskRun, TrainingRun
+from transformer.training.run_config import TaskRun, TrainingRun
 
 LIMITS_VARIABLE = "HEADS_UP_LIMITS"
 """Environment variable: path of the operator's file, instead of the app's `limits.toml`."""

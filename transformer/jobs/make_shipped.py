@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from transformer.measures.film_steps import film_steps
-from transformer.run_config import RunConfig, TrainingRun
+from transformer.training.run_config import RunConfig, TrainingRun
 from transformer.training.run_folder import RunFolder, Snapshot
 
 MAX_FILM_STEPS = 20

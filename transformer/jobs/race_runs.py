@@ -31,7 +31,7 @@ from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
 from transformer.text.files import read_json, write_json
 from transformer.text.tasks.gap import GapTask
-from transformer.run_config import LayerRun, RaceEntry
+from transformer.training.run_config import LayerRun, RaceEntry
 from transformer.training.run_folder import RunError
 
 Floats = npt.NDArray[np.float64]

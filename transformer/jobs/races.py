@@ -10,7 +10,7 @@ from typing import Any
 from transformer.analysis.evidence.verdicts import Claim, Measure
 from transformer.config import did_you_mean
 from transformer.training.recipe import make_run_config
-from transformer.run_config import RaceEntry, TrainingRun
+from transformer.training.run_config import RaceEntry, TrainingRun
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 
-from transformer.languages import NAMES
+from transformer.text.languages import NAMES
 from transformer.text.visible import is_blank
 
 SAMPLE_LINES = 200

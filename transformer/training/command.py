@@ -11,13 +11,13 @@ import torch
 
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig
-from transformer.device import choose_device
+from transformer.inference.device import choose_device
 from transformer.model import Transformer
-from transformer.run_config import FilesRun, RunConfig, TrainingRun
 from transformer.text import Vocabulary, read_pairs
 from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
+from transformer.training.run_config import FilesRun, RunConfig, TrainingRun
 from transformer.training.run_folder import RunError, RunFolder
 from transformer.training.train_folder import MAX_VALID_PAIRS, start_training
 

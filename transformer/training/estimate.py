@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import torch
 
 from transformer.config import ModelConfig
-from transformer.device import choose_device
+from transformer.inference.device import choose_device
 from transformer.model import Transformer
-from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.batching import Batch
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task
 from transformer.training.evaluation_callback import MAX_TIME_SHARE
 from transformer.training.learner import Learner
 from transformer.training.machine import DTYPES, limit_threads
+from transformer.training.run_config import TaskRun, TrainingRun
 
 SAMPLE_PAIRS = 200  # pairs whose lengths are averaged
 STARTUP_SECONDS = 2.0  # from the start to the first step: text, vocabulary, model

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from transformer.config import did_you_mean
-from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.learner import Learner
+from transformer.training.run_config import INSPECT
 from transformer.training.run_folder import RunFolder
 
 N_EVALUATIONS = 40  # evenly spaced over the run, besides those up to DENSE_STEPS

@@ -22,9 +22,9 @@ from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
 from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
-from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.batching import by_length, pad, shift_right
+from transformer.training.run_config import INSPECT
 from transformer.training.run_folder import Snapshot
 
 N_EXAMPLES = 8  # sentences whose translations are recorded

@@ -17,14 +17,14 @@ import torch
 from torch.nn import functional
 
 from transformer.config import ModelConfig, TrainingConfig, did_you_mean
-from transformer.device import choose_device
+from transformer.inference.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
-from transformer.run_config import Layer, LayerRun, RaceEntry
 from transformer.text.tasks.gap import NO_TAG, GapTask, TaggedSequences
 from transformer.training.console import Console
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import N_SEEDS
 from transformer.training.recipe import split_settings
+from transformer.training.run_config import Layer, LayerRun, RaceEntry
 from transformer.training.run_folder import LoopState, RunFolder, Status
 from transformer.training.trainer import Report, Trainer, TrainTask
 

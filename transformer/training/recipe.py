@@ -7,9 +7,9 @@ from dataclasses import fields
 from typing import Any
 
 from transformer.config import ModelConfig, TrainingConfig, did_you_mean
-from transformer.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 from transformer.text import Vocabulary
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task, task_sizes
+from transformer.training.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 
 PAIRS_FILE = "pairs.tsv"
 """The file of the user's own pairs, in the run folder."""

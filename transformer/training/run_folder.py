@@ -23,8 +23,8 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from transformer.config import did_you_mean
-from transformer.run_config import RunConfig, parse, parse_title_and_owner
 from transformer.text.files import atomic_path, read_json, try_lock, write_json
+from transformer.training.run_config import RunConfig, parse, parse_title_and_owner
 
 _CONCURRENT_WRITES = (".control.json.", ".job.json.", ".state.json.")
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]

@@ -13,16 +13,16 @@ import torch
 
 from transformer.analysis.corpora.gold import Link
 from transformer.config import ModelConfig
-from transformer.device import choose_device, describe_computed
-from transformer.languages import front_matter
+from transformer.inference.device import choose_device, describe_computed
 from transformer.model import Transformer
-from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
 from transformer.text import Vocabulary
+from transformer.text.languages import front_matter
 from transformer.training.console import Console, log
 from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
+from transformer.training.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
 from transformer.training.run_folder import BusyError, LoopState, RunError, RunFolder, Status
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask

@@ -11,9 +11,9 @@ import pytest
 from transformer.analysis.corpora import MAX_SENTENCES, Corpus, corpus_for
 from transformer.analysis.corpora.gold import GoldAnnotations, parse_links, pieces_linked, words_of
 from transformer.checkpoint import save_checkpoint
-from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import CorpusError, TokenStore, Vocabulary
+from transformer.text.languages import front_matter
 from transformer.text.tasks import TASKS, split
 from transformer.training.recipe import make_run_config
 

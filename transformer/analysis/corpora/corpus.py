@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -15,7 +15,6 @@ from typing import Any
 from transformer.analysis.corpora import bundled_sentences
 from transformer.analysis.corpora.bundled_sentences import LANGUAGES
 from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
-from transformer.run_config import TaskRun, parse
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, pair_formats, split
 from transformer.text.corpus import read_lines
 from transformer.text.files import read_json
@@ -132,11 +131,9 @@ class Corpus:
         """
         run = Path(folder)
         try:
-            run_config = parse(read_json(run / "config.json"))
+            config = read_json(run / "config.json")
             sentences = (
-                _task_sentences(run_config)
-                if isinstance(run_config, TaskRun)
-                else _stored_sentences(run)
+                _task_sentences(config) if "task" in config["data"] else _stored_sentences(run)
             )
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise CorpusError(
@@ -297,9 +294,14 @@ def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:
     return Sentence(source, target, GoldAnnotations(*words, *parse_links(columns[2])))
 
 
-def _task_sentences(run: TaskRun) -> list[Sentence]:
-    """Return the validation examples of a task, generated from the run's seed."""
-    _, valid = split(TASKS[run.task], seed=run.training.seed, **run.options)
+def _task_sentences(config: Mapping[str, Any]) -> list[Sentence]:
+    """Return the validation examples of a task, generated from the run's seed.
+
+    Args:
+        config: content of the run's config.json.
+    """
+    task, seed = TASKS[config["data"]["task"]], config["training"]["seed"]
+    _, valid = split(task, seed=seed, **config["data"]["options"])
     return [
         Sentence(e.src, e.tgt)
         if e.alignment is None

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.checkpoint import CheckpointError, load_languages
-from transformer.languages import Languages, language_name
-from transformer.run_config import RunConfig, TaskRun
+from transformer.text.languages import Languages, language_name
+from transformer.training.run_config import RunConfig, TaskRun
 from transformer.training.run_folder import RunFolder
 from transformer.ui.base.address import EXAMPLE, EXAMPLES
 

@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
-from transformer.allocator import return_freed_memory
 from transformer.jobs import services
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import security
+from transformer.ui.server.allocator import return_freed_memory
 from transformer.ui.server.security import ANY_ADDRESS, network_address
 from transformer.ui.services import (
     class_updates,

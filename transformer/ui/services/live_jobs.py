@@ -18,8 +18,8 @@ from transformer.jobs.computation import step_timing_computation
 from transformer.jobs.limits import LIMITS_VARIABLE, machine_memory
 from transformer.jobs.queue import Queue
 from transformer.jobs.worker_pool import Executor, WorkerPool
-from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total_estimate, workload
+from transformer.training.run_config import TrainingRun
 from transformer.ui.base import visitor
 from transformer.ui.services import models
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.languages import language_name
 from transformer.text import Vocabulary
+from transformer.text.languages import language_name
 from transformer.ui.base import state
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model

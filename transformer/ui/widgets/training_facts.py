@@ -8,8 +8,8 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.jobs.folder import JobFolder
-from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
+from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import state
 from transformer.ui.base.model_description import run_config

@@ -15,9 +15,9 @@ from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
 from transformer.measures.film_steps import film_steps
 from transformer.measures.role_rules import Links
-from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS, split
 from transformer.training.data import DEFAULT_TASK_SIZES, task_sizes
+from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.widgets import display_names

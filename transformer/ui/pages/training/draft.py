@@ -11,10 +11,10 @@ import streamlit as st
 
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
 from transformer.jobs import JobError
-from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, default_settings, make_run_config
+from transformer.training.run_config import INSPECT, TrainingRun
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import own_pairs
 from transformer.ui.pages.training.curves import CHOSEN_PROBES

@@ -9,9 +9,9 @@ from typing import Any
 import streamlit as st
 
 from transformer.jobs import RunInfo, count_parameters
-from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import TrainingRun
 from transformer.ui.base import state
 from transformer.ui.pages.training import draft, head_pictures, here, race_cards, run_facts
 from transformer.ui.pages.training.draft import probes

@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
-from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
+from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import state
 from transformer.ui.base.model_description import describe_model

@@ -19,8 +19,8 @@ from transformer.classroom.tab_runs import TabRun
 from transformer.exchange.model_file import unpack_model_file
 from transformer.figures.views import loader
 from transformer.jobs import JobError
-from transformer.run_config import TaskRun
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import TaskRun
 from transformer.ui.base import state, visitor
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.pages.training import Train, draft

@@ -8,8 +8,8 @@ from contextlib import suppress
 
 from transformer.jobs import JobError, RunInfo, runs_folder, services
 from transformer.jobs.shares import seconds_until_turn
-from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate
+from transformer.training.run_config import TrainingRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import visitor
 from transformer.ui.services import live_jobs

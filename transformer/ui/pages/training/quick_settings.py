@@ -12,7 +12,7 @@ import streamlit as st
 
 from transformer.figures.glossary import tip
 from transformer.jobs import JobError, RunInfo
-from transformer.run_config import INSPECT, PairsRun, TaskRun
+from transformer.training.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import draft, setup

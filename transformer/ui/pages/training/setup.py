@@ -11,11 +11,11 @@ import streamlit as st
 
 from transformer.figures.glossary import tip
 from transformer.jobs.limits import count_parameters
-from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.text.visible import is_blank
 from transformer.training.data import HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS
 from transformer.training.estimate import SAMPLE_PAIRS, Estimate
+from transformer.training.run_config import TrainingRun
 from transformer.ui.base import state
 from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft

@@ -9,8 +9,8 @@ import streamlit as st
 from transformer.analysis.positions import LengthAccuracy
 from transformer.figures.positions import Curve, lines
 from transformer.jobs import Computation
-from transformer.run_config import MAX_PIECES
 from transformer.text.tasks import TASKS
+from transformer.training.run_config import MAX_PIECES
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.positions import position_models

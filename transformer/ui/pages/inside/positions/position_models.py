@@ -12,10 +12,10 @@ import streamlit as st
 from transformer.analysis.positions import LENGTH_TASKS
 from transformer.inference import Translator
 from transformer.jobs import JobError
-from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
+from transformer.training.run_config import TaskRun, TrainingRun
 from transformer.ui.base import state, visitor
 from transformer.ui.base.model_description import run_config
 from transformer.ui.pages.inside import Inside

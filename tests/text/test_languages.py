@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.languages import (
+from transformer.text.languages import (
     NAMES,
     front_matter,
     language_name,

@@ -8,13 +8,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
-from types import UnionType
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
-from transformer.config import ModelConfig, TrainingConfig, did_you_mean
-from transformer.languages import Languages, check_languages
+from transformer.config import (
+    ModelConfig,
+    Reader,
+    Record,
+    TrainingConfig,
+    did_you_mean,
+    optional,
+    read_integer,
+    read_number,
+    read_object,
+    read_text,
+    reader,
+)
+from transformer.text.languages import Languages, check_languages
 
 INSPECT = "decoder.layers.0.cross_attn.w_qkv"
 """Default weight matrix whose updates are recorded; its first rows are W^Q of the first head of the
@@ -25,7 +36,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class RaceEntry:
+class RaceEntry(Record):
     """The race that a run belongs to: `id` is shared by all its runs, `name` is one of
     `jobs.races.RACES`, `entry` and `seed` identify the run."""
 
@@ -36,7 +47,7 @@ class RaceEntry:
 
 
 @dataclass(frozen=True)
-class Layer:
+class Layer(Record):
     """A layer of Table 1 for `model.tagger.Tagger`, with the number of weights of the stack and the
     distance within its receptive field (None: unlimited)."""
 
@@ -47,8 +58,49 @@ class Layer:
     reach: int | None
 
 
+def _texts(name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise ValueError(f"{name} must be a list of texts, not {value!r:.60}")
+    return tuple(read_text(name, item) for item in value)
+
+
+def _pairs(name: str, value: Any) -> Pairs:
+    pairs = [_texts(name, item) for item in reader(Sequence, "a list of pairs")(name, value)]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"{name} must be pairs of two texts each, not {value!r:.60}")
+    return tuple((src, tgt) for src, tgt in pairs)
+
+
+def _values(read: Reader) -> Reader:
+    return lambda name, value: {
+        key: read(f"{name}.{key}", item) for key, item in read_object(name, value).items()
+    }
+
+
+def _config(kind: type[Record]) -> Reader:
+    return lambda name, value: kind.from_dict(read_object(name, value))
+
+
+READERS: Mapping[str, Reader] = {
+    **Record.readers,
+    "tuple[str, ...]": _texts,
+    "tuple[str, ...] | None": optional(_texts),
+    "Pairs": _pairs,
+    "Languages | None": optional(lambda name, value: check_languages(_texts(name, value))),
+    "Mapping[str, int]": _values(read_integer),
+    "Mapping[str, float]": _values(read_number),
+    "ModelConfig": _config(ModelConfig),
+    "TrainingConfig": _config(TrainingConfig),
+    "ModelConfig | None": optional(_config(ModelConfig)),
+    "TrainingConfig | None": optional(_config(TrainingConfig)),
+    "Layer": _config(Layer),
+    "RaceEntry | None": optional(_config(RaceEntry)),
+}
+"""Functions that read a value, by the annotation of its field."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class RunConfig:
+class RunConfig(Record):
     """The fields of every run; the base class alone represents a corrupt file.
 
     Attributes:
@@ -58,6 +110,7 @@ class RunConfig:
         languages: codes of source and target language, if they have codes.
     """
 
+    readers = READERS
     kind: ClassVar[str] = ""
     data: ClassVar[tuple[str, ...]] = ()
     """Fields that are stored under "data"."""
@@ -171,7 +224,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
         raise ValueError(f"a run's kind must be one of {', '.join(KINDS)}, not {kind!r}{hint}")
     config_type = KINDS[kind]
     top = {name: value for name, value in values.items() if name not in ("kind", "data")}
-    data = _object("data", values.get("data", {}))
+    data = read_object("data", values.get("data", {}))
     for name in data:
         if name not in config_type.data:
             raise ValueError(
@@ -179,8 +232,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
             )
     if misplaced := sorted({*top} & {*config_type.data}):
         raise ValueError(f"{misplaced[0]!r} of a run of {kind} must be under 'data'")
-    config: RunConfig = _record(config_type, {**top, **data})
-    return config
+    return config_type.from_dict({**top, **data})
 
 
 def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
@@ -189,93 +241,3 @@ def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
     return RunConfig(
         title=title if isinstance(title, str) else "", owner=owner if isinstance(owner, str) else ""
     )
-
-
-def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Create a dataclass from a JSON object; strict about names and types."""
-    known_fields = {field_info.name: field_info for field_info in fields(kind)}
-    for name in values:
-        if name not in known_fields:
-            raise ValueError(f"a run has no field {name!r}{did_you_mean(name, known_fields)}")
-    for name, field_info in known_fields.items():
-        if (
-            name not in values
-            and field_info.default is MISSING
-            and field_info.default_factory is MISSING
-        ):
-            raise ValueError(f"a run needs a value for {name!r}")
-    return kind(
-        **{name: _READ[str(known_fields[name].type)](name, values[name]) for name in values}
-    )
-
-
-def _reader(kind: type[Any] | UnionType, description: str) -> Callable[[str, Any], Any]:
-    def read(name: str, value: Any) -> Any:
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"{name} must be {description}, not {value!r:.60}")
-        return value
-
-    return read
-
-
-_object, _text, _integer = (
-    _reader(Mapping, "an object"),
-    _reader(str, "a text"),
-    _reader(int, "a whole number"),
-)
-
-
-def _number(name: str, value: Any) -> float:
-    number = _reader(int | float, "a number")(name, value)
-    if not abs(number) <= 1e300:  # no NaN either
-        raise ValueError(f"{name} must be a finite number, not {value!r:.60}")
-    return float(number)
-
-
-def _texts(name: str, value: Any) -> tuple[str, ...]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ValueError(f"{name} must be a list of texts, not {value!r:.60}")
-    return tuple(_text(name, item) for item in value)
-
-
-def _pairs(name: str, value: Any) -> Pairs:
-    pairs = [_texts(name, item) for item in _reader(Sequence, "a list of pairs")(name, value)]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError(f"{name} must be pairs of two texts each, not {value!r:.60}")
-    return tuple((src, tgt) for src, tgt in pairs)
-
-
-def _values(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    return lambda name, value: {
-        key: read(f"{name}.{key}", item) for key, item in _object(name, value).items()
-    }
-
-
-def _optional(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    return lambda name, value: None if value is None else read(name, value)
-
-
-def _config(kind: type[ModelConfig] | type[TrainingConfig]) -> Callable[[str, Any], Any]:
-    return lambda name, value: kind.from_dict(_object(name, value))
-
-
-_READ: dict[str, Callable[[str, Any], Any]] = {
-    "str": _text,
-    "int": _integer,
-    "float": _number,
-    "str | None": _optional(_text),
-    "int | None": _optional(_integer),
-    "tuple[str, ...]": _texts,
-    "tuple[str, ...] | None": _optional(_texts),
-    "Pairs": _pairs,
-    "Languages | None": _optional(lambda name, value: check_languages(_texts(name, value))),
-    "Mapping[str, int]": _values(_integer),
-    "Mapping[str, float]": _values(_number),
-    "ModelConfig": _config(ModelConfig),
-    "TrainingConfig": _config(TrainingConfig),
-    "ModelConfig | None": _optional(_config(ModelConfig)),
-    "TrainingConfig | None": _optional(_config(TrainingConfig)),
-    "Layer": lambda name, value: _record(Layer, _object(name, value)),
-    "RaceEntry | None": _optional(lambda name, value: _record(RaceEntry, _object(name, value))),
-}
-"""Functions that read a value, by the annotation of its field."""

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from transformer import allocator
+from transformer.ui.server import allocator
 
 GLIBC = platform.libc_ver()[0] == "glibc"
 # Twelve threads allocate memory at the same time; prints the number of arenas.
 PROGRAM = """
 import ctypes, sys, threading
-from transformer import allocator
+from transformer.ui.server import allocator
 if sys.argv[1] == "limited":
     assert allocator.return_freed_memory()
 barrier = threading.Barrier(12)

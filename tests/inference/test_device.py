@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from transformer.device import choose_device
+from transformer.inference.device import choose_device
 
 PretendDevices = Callable[[int, bool], None]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.hostile import corrupt_json
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.run_config import (
+from transformer.training.run_config import (
     KINDS,
     FilesRun,
     FilmRun,
@@ -93,7 +93,7 @@ def test_shipped_runs_are_read() -> None:
         ({"data": {"task": "copy", "pairs": "pairs.tsv"}}, "has no 'pairs'"),
         ({"data": {"task": "copy", "train": ["/etc/passwd"]}}, "has no 'train'"),
         ({"data": "copy"}, "data must be an object, not 'copy'"),
-        ({"data": {}}, "a run needs a value for 'task'"),
+        ({"data": {}}, "TaskRun needs a value for task"),
         ({"data": {"task": 3}}, "task must be a text, not 3"),
         ({"data": {"task": "copy", "options": {"n_train": "9"}}}, "n_train must be a whole"),
         ({"data": {"task": "copy", "options": {"n_train": True}}}, "n_train must be a whole"),
@@ -106,11 +106,11 @@ def test_shipped_runs_are_read() -> None:
         ({"created": float("inf")}, "created must be a finite number, not inf"),
         ({"created": 10**400}, "created must be a finite number"),
         ({"owner": 5}, "owner must be a text, not 5"),
-        ({"titel": "x"}, "a run has no field 'titel'; did you mean 'title'"),
+        ({"titel": "x"}, "TaskRun has no field 'titel'; did you mean 'title'"),
         ({"probes": [["a"]]}, "probes must be pairs of two texts each"),
         ({"probes": ["ab"]}, "probes must be a list of texts, not 'ab'"),
         ({"languages": ["en", "not a code"]}, "languages are two codes"),
-        ({"race": {"id": "a", "name": "b", "entry": "c"}}, "needs a value for 'seed'"),
+        ({"race": {"id": "a", "name": "b", "entry": "c"}}, "RaceEntry needs a value for seed"),
     ],
 )
 def test_errors_are_reported(changes: dict[str, Any], message: str) -> None:
