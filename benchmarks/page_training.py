@@ -1,4 +1,5 @@
-"""Training in the page: time to learn two tasks, a fork with five seeds, memory.
+"""Training in the page: time to learn two tasks, a fork with five seeds, memory, the page's longest
+task, and models with and without attention.
 
     python -m benchmarks.page_training [--seeds 8]
 
@@ -10,6 +11,7 @@ greedy decoding; all evaluations are counted.
 from __future__ import annotations
 
 import argparse
+import re
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -20,12 +22,14 @@ from playwright.sync_api import Page
 from benchmarks.site import renderer_megabytes, report
 from benchmarks.training import learn_ours
 from tests.live_app import chromium, http_server
-from transformer.figures.trainer_page import POLICY, trainer_files
+from transformer.figures.trainer_page import POLICY, trainer_files, trainer_page
 from transformer.text.tasks import TASKS
 from transformer.text.tasks.pair_data import pair_data
 
 FRENCH_GOAL = 0.95
 FORK_STEP, FORK_SEEDS = 200, 5
+MODELS = ("transformer", "gru_attention", "gru")
+PAGE_SECONDS, PAGE_HEADS = 10, 48
 PAGE = f"""<!doctype html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <link rel="icon" href="data:,"><title>Training</title></head><body></body></html>"""
@@ -96,6 +100,62 @@ START_FOUR = """async () => {
 }"""
 
 
+# Three models on the same data: shares of right outputs for the shortest and the longest inputs.
+COMPARE_MODELS = """async ([models, settings, least, most]) => {
+  const results = await Promise.all(models.map((model) =>
+    train({ description: { settings: { ...settings, model } } }, (report) =>
+      report.type === "finished" ? report.evaluation : undefined)));
+  stop();
+  const share = ({ byLength }, accept) => {
+    const entries = byLength.filter(({ length }) => accept(length));
+    const sum = (name) => entries.reduce((total, entry) => total + entry[name], 0);
+    return sum("correct") / sum("count");
+  };
+  const groups = [(length) => length <= least, (length) => length >= most];
+  return results.map((result) => groups.map((fits) => share(result, fits)));
+}"""
+
+# Before the page's scripts: the longest task of the main thread, and how many heads are painted.
+OBSERVE_PAGE = """
+window.observed = { longest: 0, painted: 0 };
+new PerformanceObserver((list) => {
+  const durations = list.getEntries().map(({ duration }) => duration);
+  observed.longest = Math.max(observed.longest, ...durations);
+}).observe({ type: "longtask" });
+const paint = CanvasRenderingContext2D.prototype.putImageData;
+CanvasRenderingContext2D.prototype.putImageData = function (...values) {
+  observed.painted++;
+  return paint.apply(this, values);
+};"""
+
+
+def _measure_models(page: Page, seeds: int) -> None:
+    options = {"longest": 20, "letters": 10}
+    settings = {"options": options, "steps": 800, "learning_rate": 0.005}
+    shares = [
+        page.evaluate(COMPARE_MODELS, [MODELS, {**settings, "seed": seed}, 4, 17])
+        for seed in range(1, seeds + 1)
+    ]
+    for number, model in enumerate(MODELS):
+        for end, inputs in enumerate(("1 to 4", "17 to 20")):
+            percents = [100 * float(share[number][end]) for share in shares]
+            spread = f"{min(percents):.0f} to {max(percents):.0f}"
+            print(f"{model}, inputs of {inputs} symbols, {seeds} seeds: {spread} % right")
+
+
+def _measure_page(page: Page, address: str) -> None:
+    """Print the longest task and the frames of the page while it trains a model with 48 heads."""
+    page.add_init_script(OBSERVE_PAGE)
+    page.goto(f"{address}train.html?run=n_layers%3D4%3Bsteps%3D3000")
+    page.get_by_text(re.compile(r"step \d\d+ · loss")).wait_for()
+    page.evaluate("observed.longest = observed.painted = 0")
+    page.wait_for_timeout(1000 * PAGE_SECONDS)
+    observed = page.evaluate("observed")
+    report("longest task of the page that trains", [observed["longest"]], "50")
+    frames = observed["painted"] / PAGE_HEADS / PAGE_SECONDS
+    report(f"pictures a second of {PAGE_HEADS} heads", [frames], "30", unit="")
+
+
 def _report_times(label: str, page_times: list[float | None], python_times: list[float]) -> None:
     learned = [time for time in page_times if time is not None]
     print(f"{label}: {len(learned)} of {len(page_times)} seeds", flush=True)
@@ -128,12 +188,15 @@ def main() -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
         (Path(folder) / "index.html").write_text(PAGE, encoding="utf-8")
+        (Path(folder) / "train.html").write_text(trainer_page(""), encoding="utf-8")
         with http_server(Path(folder)) as address:
             page = browser.new_page()
             page.add_init_script(START_WORKER)
             page.goto(address)
             pictures = [float(page.evaluate(TIME_TO_PICTURE)) for _ in range(8)]
             report("from Play to the first moving picture", pictures, "300")
+            _measure_page(browser.new_page(), address)
+            _measure_models(page, options.seeds)
             _measure_learning(page, options.seeds)
             fork = float(page.evaluate(TIME_OF_FORK, [FORK_STEP, FORK_SEEDS]))
             report("a fork with five seeds", [fork], "45", 1, "s")

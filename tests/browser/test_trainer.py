@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.figures.deno import SCRIPTS, deno
 from transformer import Translator
 
 TRAINING_TIMEOUT_MS = 120_000
@@ -95,6 +98,32 @@ def test_a_link_trains_forks_and_reproduces(
     broken.write_bytes(file.read_bytes()[:-5])
     open_file(page, broken)
     expect(page.get_by_role("alert")).to_contain_text("The model file is truncated")
+
+
+def test_models_with_and_without_attention_are_compared(
+    address: str, new_page: NewPage, tmp_path: Path
+) -> None:
+    settings = {"steps": 30, "d_model": 32, "options": {"longest": 8}}
+    page = new_page(alone=True)
+    models = "~0@0;model=gru_attention~0@0;model=gru"
+    link = quote(f"steps=30;d_model=32;option.longest=8{models}")
+    page.goto(f"{address}?run={link}")
+    wait_until_finished(page, 3)
+    names = [name.split(":")[0] for name in runs(page)]
+    assert names == ["Transformer", "GRU with attention", "GRU without attention"]
+    expect(page.get_by_text("Right outputs for inputs of 1 to 2 and of 7 to 8")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Right outputs by length"))).to_be_visible()
+    for model, name in (("gru", "without attention"), ("gru_attention", "with attention")):
+        description = {"settings": {**settings, "model": model}}
+        (tmp_path / "case.json").write_text(json.dumps(description))
+        script = str(SCRIPTS / "training-parity.js")
+        printed = deno("run", "--quiet", "--allow-read", script, "checksum", str(tmp_path))
+        assert checksum(page, f"GRU {name}") == f"30 {json.loads(printed)}"
+    heads = page.get_by_role("button", name=re.compile("attention layer"))
+    expect(heads).to_have_count(1)
+    expect(page.get_by_role("button", name="Save the model")).to_be_hidden()
+    checksum(page, "Transformer")
+    expect(heads).to_have_count(24)
 
 
 def test_a_model_of_the_tab_opens_in_the_site_views(address: str, new_page: NewPage) -> None:

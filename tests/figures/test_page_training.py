@@ -145,6 +145,76 @@ def test_gradients_equal_those_of_torch(settings: dict[str, Any], tmp_path: Path
     assert start == len(actual)
 
 
+class Recurrent(torch.nn.Module):
+    """The recurrent models of the page, with `torch.nn.GRU` as encoder and decoder."""
+
+    def __init__(self, size: int, attends: bool) -> None:
+        super().__init__()
+        self.size, self.attends = size, attends
+        self.embedding = torch.nn.Embedding(len(REVERSE.symbols) + 4, size)
+        self.encoder = torch.nn.GRU(size, size, bidirectional=True)
+        self.decoder = torch.nn.GRU(2 * size, size)  # a token and a context
+        self.query = torch.nn.Linear(size, size, bias=False)
+        self.key = torch.nn.Linear(size, size, bias=False)
+        self.v = torch.nn.Parameter(torch.randn(size))
+
+    def page_order(self, tensors: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        """Return these tensors, by the names of the parameters, in the order of the page's."""
+        names = ["embedding.weight"]
+        kinds = ("weight_ih", "bias_ih", "weight_hh", "bias_hh")
+        names += [f"encoder.{kind}_l0{side}" for side in ("", "_reverse") for kind in kinds]
+        parts = [tensors[name] for name in names]
+        of_token, of_context = tensors["decoder.weight_ih_l0"].split(self.size, dim=1)
+        others = [tensors[f"decoder.{kind}_l0"] for kind in kinds[1:]]
+        parts += [of_token, *others, of_context]
+        if self.attends:
+            parts += [tensors[name] for name in ("query.weight", "key.weight", "v")]
+        return torch.cat([part.flatten() for part in parts])
+
+    def log_probabilities(self, src: torch.Tensor, tgt_in: torch.Tensor) -> torch.Tensor:
+        """Return those of the target tokens, (tgt, vocabulary), of one pair of ids."""
+        both, _ = self.encoder(self.embedding(src) * self.size**0.5)
+        memory = both[:, : self.size] + both[:, self.size :]
+        context, state, states = memory[-1], memory[-1:], []
+        for token in tgt_in:
+            if self.attends:
+                scores = torch.tanh(self.query(state[0]) + self.key(memory)) @ self.v
+                context = torch.softmax(scores, dim=0) @ memory
+            x = torch.cat([self.embedding(token) * self.size**0.5, context])
+            output, state = self.decoder(x[None], state)
+            states.append(output[0])
+        return torch.log_softmax(torch.stack(states) @ self.embedding.weight.T, dim=-1)
+
+
+@pytest.mark.parametrize("name", ["gru", "gru_attention"])
+def test_gradients_of_recurrent_models_equal_those_of_torch(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    model, pairs = Recurrent(32, name == "gru_attention"), _pairs(12)
+    data = {"symbols": REVERSE.symbols, "train": pairs, "valid": pairs[:2]}
+    settings = {"model": name, "d_model": 32}
+    (tmp_path / "case.json").write_text(json.dumps({"settings": settings, **data}))
+    weights = model.page_order({key: value.detach() for key, value in model.named_parameters()})
+    (tmp_path / "weights.bin").write_bytes(weights.numpy().tobytes())
+    result = _run("gradients", tmp_path)
+
+    batch = _batch(pairs)
+    losses = []
+    for src, tgt_in, tgt_out in zip(batch.src, batch.tgt_in, batch.tgt_out, strict=True):
+        length = int((tgt_out != 0).sum())
+        logs = model.log_probabilities(src[src != 0], tgt_in[:length])
+        losses.append(-logs[torch.arange(length), tgt_out[:length]])
+    loss = torch.cat(losses).mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert result["loss"] == pytest.approx(loss.item(), rel=1e-5)
+    gradients = {
+        key: torch.zeros_like(value) if value.grad is None else value.grad
+        for key, value in model.named_parameters()
+    }
+    expected = model.page_order(gradients)
+    tolerance = 3e-5 * expected.abs().max().item()
+    torch.testing.assert_close(torch.tensor(result["gradients"]), expected, rtol=0, atol=tolerance)
+
+
 def test_fifty_steps_have_the_losses_of_the_python_trainer(tmp_path: Path) -> None:
     settings = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 64, "steps": 50, "warmup": 20}
     settings |= {"label_smoothing": 0.1, "weight_decay": 0.1, "learning_rate": 0.003}

@@ -1,8 +1,13 @@
 // The page that trains in the browser: links, verdicts, captions and pasted pairs.
 
 import assert from "node:assert/strict";
-import { caption, changeText, firstFollower } from "../../../transformer/figures/browser/trainer/captions.js";
-import { allSettings, readLink, writeLink } from "../../../transformer/figures/browser/trainer/link.js";
+import {
+  caption,
+  changeText,
+  comparison,
+  firstFollower,
+} from "../../../transformer/figures/browser/trainer/captions.js";
+import { allSettings, readLink, WHY_ATTENTION, writeLink } from "../../../transformer/figures/browser/trainer/link.js";
 import { descriptionOf, makeRuns } from "../../../transformer/figures/browser/trainer/runs.js";
 import { modelFile, pairsOf, readModelFile } from "../../../transformer/figures/browser/trainer/saved.js";
 import { headWeights } from "../../../transformer/figures/browser/trainer/heads.js";
@@ -47,7 +52,7 @@ Deno.test("an impossible link is refused in one sentence", () => {
     "seed": "it must have a setting with a value",
     "seed=1~off=c0.0": "it must begin with an earlier run and a step",
     "seed=1~1@5;off=c0.0": "it must begin with an earlier run and a step",
-    "seed=1~0@5;n_heads=2": "A fork cannot change n_heads",
+    "seed=1~0@5;n_heads=2": "A fork after step 0 cannot change n_heads",
     [`seed=1${"~0@5;seed=2".repeat(13)}`]: "at most 12",
   };
   for (const [link, message] of Object.entries(cases)) {
@@ -137,6 +142,31 @@ Deno.test("captions say what the numbers show", () => {
     evaluations: [evaluation(500, 0.2, 60)],
   };
   assert.match(caption(lost), /bag of tokens/);
+});
+
+Deno.test("models are compared by the length of the input, and concluded from only if the numbers show it", () => {
+  const planned = readLink(WHY_ATTENTION);
+  assert.equal(writeLink(planned), WHY_ATTENTION);
+  const models = [0, 1, 2].map((i) => descriptionOf(planned, i));
+  assert.deepEqual(models.map(({ settings }) => settings.model), ["transformer", "gru_attention", "gru"]);
+  assert.deepEqual(models.map(({ settings, changes }) => [settings.steps, changes.length]), Array(3).fill([800, 0]));
+  const run = (model, ...shares) => ({
+    started: { settings: { model } },
+    evaluations: [{
+      byLength: shares.flatMap((share, i) => [
+        { length: 2 * i + 1, count: 10, correct: 10 * share },
+        { length: 2 * i + 2, count: 30, correct: 30 * share },
+      ]),
+    }],
+  });
+  const attends = run("gru_attention", 1, 1, 1, 0.9, 0.9);
+  const text = comparison(/** @type {any} */ ([attends, run("gru", 0.9, 0.5, 0, 0, 0)]));
+  assert.match(
+    text,
+    /^Right outputs for inputs of 1 to 2 and of 9 to 10 symbols: GRU with attention 100 % and 90 %; GRU without attention 90 % and 0 %\. One vector/,
+  );
+  assert.doesNotMatch(comparison(/** @type {any} */ ([attends, run("gru", 0.9, 0.9, 0.9, 0.8, 0.6)])), /One vector/);
+  assert.equal(comparison([]), "");
 });
 
 Deno.test("a change is named in words", () => {
@@ -244,6 +274,7 @@ Deno.test("weights of a head are at its place in the example", () => {
     tgt: ["<s>", "b"],
     layers: 1,
     heads: 2,
+    kinds: ["encoder", "decoder", "cross"],
     attention: Float32Array.from({ length: 18 + 8 + 12 }, (_, i) => i),
   };
   assert.deepEqual([...headWeights(example, 1, 0, 1).values], [22, 23, 24, 25]);
@@ -252,6 +283,8 @@ Deno.test("weights of a head are at its place in the example", () => {
     columns: 3,
     values: Float32Array.from([26, 27, 28, 29, 30, 31]),
   });
+  const onlyCross = { ...example, heads: 1, kinds: ["cross"], attention: Float32Array.of(0, 1, 2, 3, 4, 5) };
+  assert.deepEqual([...headWeights(onlyCross, 2, 0, 0).values], [0, 1, 2, 3, 4, 5]);
 });
 
 Deno.test("long curves become means of their neighbourhood", () => {

@@ -83,6 +83,13 @@ const commands = {
     return { symbols: run.data.symbols, linked: run.data.linked, linkShares };
   },
 
+  // The checksum of the weights after all steps.
+  checksum() {
+    const run = new Run(readJson("case.json"));
+    while (run.step < run.settings.steps) run.takeStep();
+    return run.checksum();
+  },
+
   // The checkpoint after some steps, and what the model writes for the held-out pairs.
   checkpoint() {
     const run = new Run({ settings: readJson("case.json") });

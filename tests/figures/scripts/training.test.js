@@ -16,6 +16,7 @@ import {
   withoutColumns,
 } from "../../../transformer/figures/browser/model/tensor.js";
 import { packedAttention } from "../../../transformer/figures/browser/model/attention.js";
+import { additiveAttention, allocateWeights, gruStep } from "../../../transformer/figures/browser/model/recurrent.js";
 import { Transformer } from "../../../transformer/figures/browser/model/transformer.js";
 import { packPairs } from "../../../transformer/figures/browser/training/data.js";
 import { Diverged, Run } from "../../../transformer/figures/browser/training/run.js";
@@ -58,6 +59,16 @@ const OPERATIONS = {
   "causal attention": {
     shapes: [[8, 8], [8, 8], [8, 8]],
     use: ([q, k, v]) => packedAttention(q, k, v, 1, 0.4, true).heads,
+  },
+  "a step of a GRU": {
+    shapes: [[12, 4], [12], [8, 12], [8, 4]],
+    use: ([w, b, x, h]) => gruStep(x, h, { w_h: w, b_h: b }, x.tape.tensor([8, 4])),
+  },
+  // The second query of each sequence, the longer one first.
+  "additive attention": {
+    shapes: [[2, 4], [8, 4], [8, 4], [1, 4]],
+    use: ([q, k, m, v]) =>
+      additiveAttention(q, k, m, v, allocateWeights({ tape: q.tape, starts: k.starts }, k), [1, 0], 1),
   },
 };
 
@@ -231,6 +242,27 @@ Deno.test("dropout leaves out its share and scales up the others, differently in
   }
   const both = first.filter((value, i) => value > 0 && second[i] > 0).length / first.length;
   assert(Math.abs(both - 0.49) < 0.02);
+});
+
+Deno.test("a recurrent model learns, attends with one head, and is the same bit for bit", () => {
+  for (const [model, kinds] of /** @type {const} */ ([["gru", []], ["gru_attention", ["cross"]]])) {
+    const settings = { ...SMALL, model, steps: 60 };
+    const [run, again] = [new Run({ settings }), new Run({ settings })];
+    const losses = Array.from({ length: 60 }, () => run.takeStep().loss);
+    assert(losses[59] < 0.8 * losses[0], `${losses[0]} to ${losses[59]}`);
+    while (again.step < 60) again.takeStep();
+    assertEqual(again.checksum(), run.checksum());
+    const example = run.translate("abc");
+    assertEqual([example.kinds, example.heads], [kinds, 1]);
+    const [rows, columns] = [example.tgt.length, example.src.length];
+    assertEqual(example.attention.length, kinds.length * rows * columns);
+    for (let row = 0; row < rows * kinds.length; row++) {
+      const sum = example.attention.subarray(row * columns, (row + 1) * columns).reduce((a, b) => a + b);
+      assert(Math.abs(sum - 1) < 1e-5);
+    }
+    const off = new Run({ settings: { ...settings, off: "c0" } });
+    assert(Number.isFinite(off.takeStep().loss));
+  }
 });
 
 Deno.test("a head that is switched off gets no gradient", () => {

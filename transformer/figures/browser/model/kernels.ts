@@ -376,6 +376,106 @@ export function layerNormBack(gy: usize, normal: usize, inverse: usize, gain: us
   }
 }
 
+// ---- Recurrent encoder–decoders (model/recurrent.js)
+
+/** tanh x = (1 − e^(−2|x|)) / (1 + e^(−2|x|)) with the sign of x. */
+// @ts-ignore: decorator
+@inline function tanh4(x: v128): v128 {
+  const e = exp4(f32x4.mul(f32x4.abs(x), f32x4.splat(-2))), one = f32x4.splat(1);
+  return v128.bitselect(x, f32x4.div(f32x4.sub(one, e), f32x4.add(one, e)), i32x4.splat(0x80000000));
+}
+
+/** σ(x) = (1 + tanh(x/2)) / 2 */
+// @ts-ignore: decorator
+@inline function sigmoid4(x: v128): v128 {
+  return f32x4.mul(f32x4.add(tanh4(f32x4.mul(x, f32x4.splat(0.5))), f32x4.splat(1)), f32x4.splat(0.5));
+}
+
+/**
+ * One step of a GRU: y = n + z (h − n) with r = σ(x_r + u_r), z = σ(x_z + u_z), n = tanh(x_n + r u_n). Rows of x and u have
+ * the three parts r, z and n of `n` numbers each; `gates` keeps them for the way back.
+ */
+export function gru(x: usize, u: usize, h: usize, gates: usize, y: usize, rows: i32, n: i32): void {
+  const part: usize = <usize>n << 2;
+  for (let i = 0; i < rows; i++, x += 3 * part, u += 3 * part, gates += 3 * part, h += part, y += part) {
+    for (let j: usize = 0; j < part; j += 16) {
+      const r = sigmoid4(f32x4.add(v128.load(x + j), v128.load(u + j)));
+      const z = sigmoid4(f32x4.add(v128.load(x + part + j), v128.load(u + part + j)));
+      const state = tanh4(multiplyAdd(r, v128.load(u + 2 * part + j), v128.load(x + 2 * part + j)));
+      v128.store(gates + j, r); v128.store(gates + part + j, z); v128.store(gates + 2 * part + j, state);
+      v128.store(y + j, multiplyAdd(z, f32x4.sub(v128.load(h + j), state), state));
+    }
+  }
+}
+
+/** With σ' = σ (1 − σ) and tanh' = 1 − tanh². */
+export function gruBack(u: usize, h: usize, gates: usize, gy: usize, gx: usize, gu: usize, gh: usize, rows: i32, n: i32): void {
+  const part: usize = <usize>n << 2, one = f32x4.splat(1);
+  for (let i = 0; i < rows; i++, u += 3 * part, gates += 3 * part, gx += 3 * part, gu += 3 * part, h += part, gy += part, gh += part) {
+    for (let j: usize = 0; j < part; j += 16) {
+      const r = v128.load(gates + j), z = v128.load(gates + part + j), state = v128.load(gates + 2 * part + j), g = v128.load(gy + j);
+      const gn = f32x4.mul(f32x4.mul(g, f32x4.sub(one, z)), f32x4.sub(one, f32x4.mul(state, state)));
+      const gr = f32x4.mul(f32x4.mul(gn, v128.load(u + 2 * part + j)), f32x4.mul(r, f32x4.sub(one, r)));
+      const gz = f32x4.mul(f32x4.mul(g, f32x4.sub(v128.load(h + j), state)), f32x4.mul(z, f32x4.sub(one, z)));
+      addTo(gx + j, gr); addTo(gx + part + j, gz); addTo(gx + 2 * part + j, gn);
+      addTo(gu + j, gr); addTo(gu + part + j, gz); addTo(gu + 2 * part + j, f32x4.mul(gn, r));
+      addTo(gh + j, f32x4.mul(g, z));
+    }
+  }
+}
+
+// @ts-ignore: decorator
+@inline function addTo(address: usize, x: v128): void { v128.store(address, f32x4.add(v128.load(address), x)); }
+
+/**
+ * Additive attention of one head: α = softmax_j(v · tanh(q + k_j)) and y = Σ_j α_j m_j for each query. `table` has four
+ * integers per query: its first key row, how many, where its weights begin (padded(keys) of them), and nothing.
+ */
+export function attendAdditive(q: usize, k: usize, m: usize, v: usize, y: usize, weights: usize, table: usize, queries: i32, n: i32): void {
+  const row: usize = <usize>n << 2;
+  for (let i = 0; i < queries; i++, table += 16, q += row, y += row) {
+    const first = at(k, load<i32>(table) * n), keys = load<i32>(table, 4), ld = padded(keys), a = at(weights, load<i32>(table, 8));
+    for (let j = 0; j < keys; j++) {
+      let sum = f32x4.splat(0);
+      for (let d: usize = 0; d < row; d += 16) {
+        sum = multiplyAdd(v128.load(v + d), tanh4(f32x4.add(v128.load(q + d), v128.load(first + j * row + d))), sum);
+      }
+      store<f32>(at(a, j), total(sum));
+    }
+    softmax(a, keys, ld, 1);
+    multiply(a, ld, 1, at(m, load<i32>(table) * n), n, 1, y, n, 0, 0, 1, n, keys);
+  }
+}
+
+/** With t = tanh(q + k_j): gm_j += α_j gy; gs_j = α_j (gy·m_j − Σ α gy·m); gv += gs_j t; gq and gk_j += gs_j v (1 − t²). */
+export function attendAdditiveBack(
+  q: usize, k: usize, m: usize, v: usize, gy: usize, weights: usize, gq: usize, gk: usize, gm: usize, gv: usize, table: usize, queries: i32, n: i32,
+): void {
+  const row: usize = <usize>n << 2, one = f32x4.splat(1);
+  for (let i = 0; i < queries; i++, table += 16, q += row, gy += row, gq += row) {
+    const first: usize = <usize>load<i32>(table) * row, keys = load<i32>(table, 4), a = at(weights, load<i32>(table, 8));
+    let mean: f32 = 0;
+    for (let j = 0; j < keys; j++) {
+      const memory = first + j * row, share = v128.load32_splat(at(a, j));
+      let dot = f32x4.splat(0);
+      for (let d: usize = 0; d < row; d += 16) {
+        dot = multiplyAdd(v128.load(gy + d), v128.load(m + memory + d), dot);
+        addTo(gm + memory + d, f32x4.mul(share, v128.load(gy + d)));
+      }
+      store<f32>(at(ROWS, j), total(dot));
+      mean += load<f32>(at(a, j)) * total(dot);
+    }
+    for (let j = 0; j < keys; j++) {
+      const key = first + j * row, gs = f32x4.splat(load<f32>(at(a, j)) * (load<f32>(at(ROWS, j)) - mean));
+      for (let d: usize = 0; d < row; d += 16) {
+        const t = tanh4(f32x4.add(v128.load(q + d), v128.load(k + key + d)));
+        const g = f32x4.mul(f32x4.mul(gs, v128.load(v + d)), f32x4.sub(one, f32x4.mul(t, t)));
+        addTo(gv + d, f32x4.mul(gs, t)); addTo(gq + d, g); addTo(gk + key + d, g);
+      }
+    }
+  }
+}
+
 // ---- The loss and the optimizer
 
 /**

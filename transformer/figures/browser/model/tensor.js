@@ -32,7 +32,7 @@ export class Tensor {
     return new Tensor(this.shape, this.values.slice());
   }
 
-  // Rows from `from` on of a weight, without a copy.
+  // Rows from `from` on, without a copy.
   /** @param {number} from @param {number} rows */
   part(from, rows) {
     const [, ...rest] = this.shape;
@@ -40,6 +40,7 @@ export class Tensor {
     const part = new Tensor([rows, ...rest], this.values.subarray(from * width, (from + rows) * width));
     part.half = this.half && this.half.subarray(from * width, (from + rows) * width);
     part.grad = this.grad && this.grad.subarray(from * width, (from + rows) * width);
+    part.tape = this.tape;
     return part;
   }
 

@@ -37,6 +37,7 @@ export class Transformer {
   constructor(settings, weights) {
     const config = { ...DEFAULTS, ...settings };
     this.config = config;
+    this.kinds = ["encoder", "decoder", "cross"]; // of attention
     const weight = (name) => {
       if (!weights[name]) throw new Error(`The model file has no weights called ${name}.`);
       return weights[name];

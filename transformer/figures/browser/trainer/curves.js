@@ -4,6 +4,7 @@ import { el, SVG } from "../base.js";
 import { percent } from "./verdict.js";
 
 const MAX_POINTS = 300;
+const LENGTH_GROUPS = 5;
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 104, 46, 8, 8, 18];
 const LANE = 22; // height of a run in the timeline
 
@@ -30,8 +31,8 @@ export function thinned(points, limit = MAX_POINTS) {
 /** @typedef {{ name: string, colour: string, isSelected: boolean, points: [number, number][] }} Curve */
 
 // A chart with a title and its axes. `draw` takes the curves, the last step and the top of the y axis; pointing shows
-// the value at a step.
-function makeChart(title, unit, format) {
+// the value at a step, or at what else the x axis counts.
+function makeChart(title, unit, format, axisName = "step") {
   const plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: 0 });
   const value = el("span", { class: "hu-trainer-value" });
   const node = el(
@@ -64,7 +65,7 @@ function makeChart(title, unit, format) {
       axis(LEFT - 4, format(top), "end", TOP + 8),
       axis(LEFT - 4, format(0), "end", HEIGHT - BOTTOM),
       axis(LEFT, "0", "start", HEIGHT - 4),
-      axis(WIDTH - RIGHT, `step ${last}`, "end", HEIGHT - 4),
+      axis(WIDTH - RIGHT, `${axisName} ${last}`, "end", HEIGHT - 4),
       ...lines,
       ...cursor,
     );
@@ -73,9 +74,9 @@ function makeChart(title, unit, format) {
     const shown = curves.findIndex(({ isSelected }) => isSelected);
     value.textContent = values[shown] === undefined
       ? ""
-      : `${format(values[shown])}${pointed < 0 ? "" : ` at step ${pointed}`}`;
+      : `${format(values[shown])}${pointed < 0 ? "" : ` at ${axisName} ${pointed}`}`;
     const texts = curves.flatMap(({ name }, i) => (values[i] === undefined ? [] : [`${name}: ${format(values[i])}`]));
-    plot.setAttribute("aria-label", `${title} (${unit}) by training step. ${texts.join("; ") || "No values yet."}`);
+    plot.setAttribute("aria-label", `${title} (${unit}) by ${axisName}. ${texts.join("; ") || "No values yet."}`);
   }
   const point = (step) => {
     pointed = step;
@@ -103,6 +104,7 @@ export function makeCurves() {
   const loss = makeChart("Loss", "nats per token", (value) => value.toFixed(value < 0.1 ? 3 : 2));
   const accuracy = makeChart("Right outputs", "share of held-out examples", percent);
   const rate = makeChart("Learning rate", "step size of Adam", (value) => String(Number(value.toPrecision(2))));
+  const lengths = makeChart("Right outputs by length", "of the input", percent, "length");
 
   /** @param {{ run: Run, name: string, colour: string, isSelected: boolean }[]} shown */
   function draw(shown, lastStep) {
@@ -116,8 +118,31 @@ export function makeCurves() {
     loss.draw(losses, lastStep, greatest(losses.map(({ points }) => ({ points: points.slice(0, 3) }))));
     accuracy.draw(curvesOf(accuracyPoints), lastStep, 1);
     rate.draw(rates, lastStep, greatest(rates));
+    lengths.node.hidden = !isComparison(shown.map(({ run }) => run));
+    rate.node.hidden = !lengths.node.hidden; // the same for all models
+    const byLength = shown.map(({ run, ...curve }) => ({
+      ...curve,
+      points: /** @type {[number, number][]} */ (accuracyByLength(run).map(({ to, share }) => [to, share])),
+    }));
+    lengths.draw(byLength, Math.max(...byLength.map(({ points }) => points.at(-1)?.[0] ?? 0)), 1);
   }
-  return { nodes: [loss.node, accuracy.node, rate.node], draw };
+  return { nodes: [loss.node, accuracy.node, lengths.node, rate.node], draw };
+}
+
+// Whether some of these runs train different models.
+/** @param {Run[]} runs */
+export const isComparison = (runs) => new Set(runs.flatMap(({ started }) => started?.settings.model ?? [])).size > 1;
+
+// The share of right outputs in the last evaluation, for groups of lengths of the input; few of each length are evaluated.
+/** @param {Run} run */
+export function accuracyByLength({ evaluations }) {
+  const byLength = evaluations.at(-1)?.byLength ?? [];
+  const size = Math.ceil((byLength.at(-1)?.length ?? 0) / LENGTH_GROUPS);
+  const groups = Map.groupBy(byLength, ({ length }) => Math.ceil(length / size));
+  return [...groups].map(([number, entries]) => {
+    const sum = (name) => entries.reduce((total, entry) => total + entry[name], 0);
+    return { from: (number - 1) * size + 1, to: number * size, share: sum("correct") / sum("count") };
+  });
 }
 
 // Step and share of right outputs at every evaluation.

@@ -5,22 +5,26 @@ import { el } from "../base.js";
 import { headName, shortName } from "../naming.js";
 
 export const HEAD_KINDS = [
-  { letter: "e", name: "Encoder self-attention" },
-  { letter: "d", name: "Decoder self-attention" },
-  { letter: "c", name: "Cross-attention" },
+  { kind: "encoder", letter: "e", name: "Encoder self-attention" },
+  { kind: "decoder", letter: "d", name: "Decoder self-attention" },
+  { kind: "cross", letter: "c", name: "Cross-attention" },
 ];
 
 const SHOWN_KINDS = [2, 1, 0]; // the numbers of HEAD_KINDS, cross-attention first
 const MAX_COLUMNS = 8;
+const NO_HEADS =
+  "This model has no attention: all that its decoder knows of the source is one vector, the encoder's last state.";
 
 /** @typedef {import("../training/protocol.d.ts").Example} Example */
 
 // The weights of one head of an example as [rows, columns, values].
 /** @param {Example} example */
-export function headWeights({ src, tgt, layers, heads, attention }, kind, layer, head) {
+export function headWeights({ src, tgt, layers, heads, kinds, attention }, kind, layer, head) {
   const shapes = [[src.length, src.length], [tgt.length, tgt.length], [tgt.length, src.length]];
   let start = 0;
-  for (let k = 0; k < kind; k++) start += layers * heads * shapes[k][0] * shapes[k][1];
+  for (let k = 0; k < kind; k++) {
+    if (kinds.includes(HEAD_KINDS[k].kind)) start += layers * heads * shapes[k][0] * shapes[k][1];
+  }
   const [rows, columns] = shapes[kind];
   start += (layer * heads + head) * rows * columns;
   return { rows, columns, values: attention.subarray(start, start + rows * columns) };
@@ -36,7 +40,7 @@ export function makeHeads(onClick, onPoint) {
 
   /** @param {Example} example @param {Set<string>} off @param {Theme} theme */
   function draw(example, off, theme) {
-    const newShape = `${example.layers}x${example.heads}`;
+    const newShape = `${example.layers}x${example.heads} ${example.kinds}`;
     if (shape !== newShape) build(example);
     shape = newShape;
     for (const cell of cells) {
@@ -49,45 +53,50 @@ export function makeHeads(onClick, onPoint) {
     }
   }
 
-  function build({ layers, heads }) {
+  function build({ layers, heads, kinds }) {
     cells = [];
-    node.replaceChildren(...SHOWN_KINDS.map((kind) => {
-      const { letter, name } = HEAD_KINDS[kind];
-      const columns = Math.min(layers * heads, MAX_COLUMNS);
-      const grid = el("div", { class: "hu-trainer-grid", style: `--columns: ${columns}; --heads: ${heads}` });
-      for (let layer = 0; layer < layers; layer++) {
-        for (let head = 0; head < heads; head++) {
-          const canvas = el("canvas", { "aria-hidden": "true" });
-          const fullName = `${name.toLowerCase()} ${headName({ layer, head })}`;
-          const button = el(
-            "button",
-            { type: "button", "aria-label": fullName },
-            canvas,
-            el("span", {}, shortName({ layer, head })),
-          );
-          const cell = {
-            kind,
-            layer,
-            head,
-            canvas,
-            button,
-            name: fullName,
-            code: `${letter}${layer}.${head}`,
-            isOff: null,
-            image: null,
-            painted: "",
-          };
-          button.addEventListener("click", ({ detail }) => {
-            if (detail < 2) onClick(cell.code); // a double click is one
-          });
-          for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(cell));
-          for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(null));
-          cells.push(cell);
-          grid.append(button);
+    const shown = SHOWN_KINDS.filter((kind) => kinds.includes(HEAD_KINDS[kind].kind));
+    const none = shown.length ? [] : [el("p", { class: "hu-note" }, NO_HEADS)];
+    node.replaceChildren(
+      ...none,
+      ...shown.map((kind) => {
+        const { letter, name } = HEAD_KINDS[kind];
+        const columns = Math.min(layers * heads, MAX_COLUMNS);
+        const grid = el("div", { class: "hu-trainer-grid", style: `--columns: ${columns}; --heads: ${heads}` });
+        for (let layer = 0; layer < layers; layer++) {
+          for (let head = 0; head < heads; head++) {
+            const canvas = el("canvas", { "aria-hidden": "true" });
+            const fullName = `${name.toLowerCase()} ${headName({ layer, head })}`;
+            const button = el(
+              "button",
+              { type: "button", "aria-label": fullName },
+              canvas,
+              el("span", {}, shortName({ layer, head })),
+            );
+            const cell = {
+              kind,
+              layer,
+              head,
+              canvas,
+              button,
+              name: fullName,
+              code: `${letter}${layer}.${head}`,
+              isOff: null,
+              image: null,
+              painted: "",
+            };
+            button.addEventListener("click", ({ detail }) => {
+              if (detail < 2) onClick(cell.code); // a double click is one
+            });
+            for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(cell));
+            for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(null));
+            cells.push(cell);
+            grid.append(button);
+          }
         }
-      }
-      return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, name), grid);
-    }));
+        return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, name), grid);
+      }),
+    );
   }
   return { node, draw };
 }

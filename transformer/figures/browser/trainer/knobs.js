@@ -17,7 +17,13 @@ export const TASK_NAMES = {
   french: "Where French puts adjectives",
   pairs: "Your own sentence pairs",
 };
+export const MODEL_NAMES = {
+  transformer: "Transformer",
+  gru_attention: "GRU with attention",
+  gru: "GRU without attention",
+};
 const KNOBS = [
+  { name: "model", label: "model", values: Object.keys(MODEL_NAMES), texts: MODEL_NAMES },
   { name: "n_layers", label: "layers", values: [1, 2, 3, 4] },
   { name: "n_heads", label: "heads", values: [1, 2, 4, 8] },
   { name: "d_model", label: "d_model", values: [32, 64, 96, 128] },
@@ -32,6 +38,8 @@ const KNOBS = [
   { name: "dropout", label: "dropout", values: [0, 0.1, 0.3], more: true },
   { name: "label_smoothing", label: "label smoothing", values: [0, 0.1], more: true },
 ];
+
+const TRANSFORMER_ONLY = ["n_layers", "n_heads", "positions", "score", "causal", "dropout"];
 
 /**
  * @param {(settings: any) => void} onChange called with the changed setting, { seed: 3 }
@@ -89,7 +97,10 @@ export function makeKnobs(onChange, onMode) {
   }
 
   function update() {
-    for (const { name, select } of knobs) select.disabled = fork.checked && !CHANGEABLE.includes(name);
+    for (const { name, select } of knobs) {
+      const isUnused = settings && settings.model !== "transformer" && TRANSFORMER_ONLY.includes(name);
+      select.disabled = isUnused || fork.checked && !CHANGEABLE.includes(name);
+    }
     task.select.disabled = fork.checked;
   }
 

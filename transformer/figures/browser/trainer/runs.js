@@ -1,9 +1,11 @@
 // The runs of a page: a tree whose root is the first run and whose other nodes are forks, each in a worker of its own.
 // At most `cores` of them train at the same time; the others wait for their turn.
 
+import { CHANGEABLE } from "../training/settings.js";
 import { allSettings } from "./link.js";
 import { reachedStep } from "./verdict.js";
 
+const LEAST_WORKERS = 3; // so that three models can be compared while they learn
 const MAX_RECORDS = 20_000; // a longer run keeps every second record
 export const FORK_SEEDS = 5;
 
@@ -20,7 +22,7 @@ export const FORK_SEEDS = 5;
  * @param {() => Worker} makeWorker
  * @param {(run: Run, report: any) => void} onReport called after `run` has taken in the report
  */
-export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurrency || 2) {
+export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, navigator.hardwareConcurrency || 2)) {
   /** @type {Run[]} */
   let runs = [];
   let [paused, stepsPerSecond, data, lastId] = [false, 0, null, 0];
@@ -60,7 +62,7 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
 
   function startWaiting() {
     for (const run of runs) {
-      if (run.state !== "waiting" || runs.filter(isTraining).length >= Math.max(1, cores)) continue;
+      if (run.state !== "waiting" || runs.filter(isTraining).length >= cores) continue;
       run.worker = makeWorker();
       run.worker.onmessage = ({ data: report }) => take(run, report);
       run.worker.onerror = (event) => {
@@ -234,13 +236,18 @@ export function makeRuns(makeWorker, onReport, cores = navigator.hardwareConcurr
   };
 }
 
-// The description of a run of a link: the settings of the root, and the changes on the way to it.
+// Whether this run has settings of its own from the first step on that no change can have, such as another model.
+/** @param {PlannedRun} run */
+const beginsAnew = ({ step, settings }) =>
+  step === 0 && Object.keys(settings).some((name) => !CHANGEABLE.includes(name));
+
+// The description of a run of a link: the settings with which it began, and the changes on the way to it.
 /** @param {PlannedRun[]} planned */
 export function descriptionOf(planned, index) {
   /** @type {Change[]} */
   const changes = [];
   let i = index;
-  for (; planned[i].parent >= 0; i = planned[i].parent) {
+  for (; planned[i].parent >= 0 && !beginsAnew(planned[i]); i = planned[i].parent) {
     changes.unshift({ step: planned[i].step, settings: planned[i].settings });
   }
   const { options, ...settings } = allSettings(planned, i);

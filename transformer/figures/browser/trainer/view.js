@@ -4,12 +4,12 @@
 import { colours, download, el } from "../base.js";
 import { setExactNames } from "../naming.js";
 import { readOff } from "../head-codes.js";
-import { caption, changeText, runName, runState } from "./captions.js";
-import { accuracyPoints, makeCurves, makeTimeline, thinned } from "./curves.js";
+import { caption, changeText, comparison, runName, runState } from "./captions.js";
+import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeHeads } from "./heads.js";
 import { forget, keep, kept, LAST_RUN } from "./kept.js";
 import { makeKnobs, TASK_NAMES } from "./knobs.js";
-import { allSettings, readLink, writeLink } from "./link.js";
+import { allSettings, readLink, WHY_ATTENTION, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
 import { makeRuns } from "./runs.js";
 import { modelFile, pairsOf, readModelFile } from "./saved.js";
@@ -113,6 +113,7 @@ export function openTrainer(
     [selected, frameShown, own] = [id, -1, null];
     touch();
   });
+  const why = button("Why attention? Compare with recurrent models", () => begin(readLink(WHY_ATTENTION)));
   const seeds = button("Compare with five seeds", compare);
   const verdictText = el("p", { class: "hu-trainer-verdict", role: "status" });
   const checksum = el("p", { class: "hu-note hu-code" });
@@ -165,6 +166,7 @@ export function openTrainer(
         { class: "hu-trainer-right", "aria-label": "Curves and forks" },
         ...curves.nodes,
         timeline.node,
+        why,
         seeds,
         verdictText,
         el("div", { class: "hu-trainer-tools" }, copy, openInViews, save, openSaved, file, script),
@@ -236,7 +238,7 @@ export function openTrainer(
     // A fork of a finished run trains as long again.
     if (origin.state === "finished") settings = { ...settings, steps: origin.at + settingsOf(0).steps };
     try {
-      readLink(writeLink(runs.planned({ parent: origin.id, step: 0, settings }))); // refuses what is impossible
+      readLink(writeLink(runs.planned({ parent: origin.id, step: Math.max(origin.at, 1), settings }))); // refuses what is impossible
       const run = await runs.fork(origin, settings);
       [selected, frameShown] = [run.id, -1];
       problem.hidden = true;
@@ -398,7 +400,8 @@ export function openTrainer(
     outputs.draw(examples, example);
     const shown = examples[Math.min(example, examples.length - 1)];
     if (shown) heads.draw(shown, readOff(settingsOf(selected).off, { n_layers: 99, n_heads: 8 }), theme);
-    captionText.textContent = caption(run);
+    const isCompared = isComparison(visible);
+    captionText.textContent = isCompared ? comparison(visible) || caption(run) : caption(run);
     const film = frames.get(selected) ?? [];
     scrubber.max = String(Math.max(film.length - 1, 0));
     if (frameShown < 0) scrubber.value = scrubber.max;
@@ -406,7 +409,7 @@ export function openTrainer(
     const lastStep = Math.max(...visible.map(({ at, started }) => Math.max(at, Number(started?.settings.steps ?? 0))));
     const named = visible.map((each, i) => ({
       run: each,
-      name: runName(each),
+      name: runName(each, isCompared),
       colour: theme.series[i % theme.series.length],
       isSelected: each.id === selected,
     }));
@@ -416,7 +419,9 @@ export function openTrainer(
       selected,
       lastStep,
     );
-    seeds.hidden = run.parent < 0;
+    seeds.hidden = run.parent < 0 || "model" in run.settings;
+    why.hidden = isCompared;
+    openInViews.hidden = save.hidden = script.hidden = settingsOf(selected).model !== "transformer";
     seeds.disabled = verdicts.has(run.id);
     verdictText.textContent = verdicts.get(run.id) ?? "";
     const evaluation = run.evaluations.at(-1);

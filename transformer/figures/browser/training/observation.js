@@ -8,7 +8,6 @@ import { packPairs } from "./data.js";
 /** @typedef {import("./run.js").Run} Run */
 
 const [BOS, EOS] = [1, 2];
-const KINDS = ["encoder", "decoder", "cross"];
 
 // The output for each source, `</s>` last, or without it if it would be longer than `limit`. All sequences are decoded at
 // once, each from its own output.
@@ -45,7 +44,9 @@ export function withAttention({ model, kernels, hooks }, pairs, use) {
   const record = (weights, name) => {
     recorded[name] = weights;
   };
-  const sites = KINDS.flatMap((kind) => Array.from({ length: n_layers }, (_, layer) => siteOf(kind, layer, "weights")));
+  const sites = model.kinds.flatMap((kind) =>
+    Array.from({ length: n_layers }, (_, layer) => siteOf(kind, layer, "weights"))
+  );
   const recording = { ...hooks, ...Object.fromEntries(sites.map((site) => [site, record])) };
   const tape = new Tape(kernels);
   const { sources, sourceStarts, targets, targetStarts } = packPairs(pairs);
@@ -77,7 +78,7 @@ export function observeExamples(run, pairs, decodes, isOwn = false) {
   const words = (ids) => ids.map((id) => symbols[id]);
   return withAttention(run, shown, (matrix) =>
     shown.map(({ src, tgt, links }, i) => {
-      const rows = KINDS.flatMap((kind) =>
+      const rows = run.model.kinds.flatMap((kind) =>
         Array.from({ length: n_layers * n_heads }, (_, n) => matrix(i, kind, Math.floor(n / n_heads), n % n_heads))
           .flat()
       );
@@ -96,6 +97,7 @@ export function observeExamples(run, pairs, decodes, isOwn = false) {
         correct: decodes && !isOwn ? String(outputs[i]) === String(tgt) : null,
         layers: n_layers,
         heads: n_heads,
+        kinds: run.model.kinds,
         attention,
       };
     }));
@@ -124,6 +126,7 @@ export function measureAccuracy(run, pairs, chunk) {
 /** @param {Run} run @param {IdPair[]} pairs */
 export function measureLinkShares(run, pairs) {
   const { n_layers, n_heads } = run.model.config;
+  if (!run.model.kinds.includes("cross")) return null;
   return withAttention(
     run,
     pairs,

@@ -7,7 +7,9 @@ export const LEARNED_POSITIONS = 128;
 
 // Name, shape and kind of each weight, in the order of Python's model.
 /** @param {any} config @returns {[string, number[], string][]} */
-export function parameterShapes({ vocab_size, d_model, d_ff, n_layers, positions }) {
+export function parameterShapes({ model = "transformer", vocab_size, d_model, d_ff, n_layers, positions }) {
+  const embedding = ["embedding.weight", [vocab_size, d_model], "normal"];
+  if (model !== "transformer") return /** @type {any} */ ([embedding, ...recurrentShapes(model, d_model)]);
   const attention = (
     name,
   ) => [[`${name}.w_qkv`, [3 * d_model, d_model], "projection"], [`${name}.w_o`, [d_model, d_model], "branch"]];
@@ -34,10 +36,29 @@ export function parameterShapes({ vocab_size, d_model, d_ff, n_layers, positions
     ...Array.from({ length: n_layers }, (_, i) => layer(side, i)).flat(),
   ];
   return /** @type {any} */ ([
-    ["embedding.weight", [vocab_size, d_model], "normal"],
+    embedding,
     ...stack("encoder"),
     ...stack("decoder"),
   ]);
+}
+
+// Those of the models of recurrent.js, initialised as in torch.nn.GRU.
+function recurrentShapes(model, d_model) {
+  const matrix = (name, rows = 1) => [name, [rows * d_model, d_model], "recurrent"];
+  const gru = (name) => [
+    matrix(`${name}.w_x`, 3),
+    [`${name}.b_x`, [3 * d_model], "recurrent"],
+    matrix(`${name}.w_h`, 3),
+    [`${name}.b_h`, [3 * d_model], "recurrent"],
+  ];
+  const attention = [matrix("attention.w_query"), matrix("attention.w_key"), ["attention.v", [d_model], "recurrent"]];
+  return [
+    ...gru("encoder.forwards"),
+    ...gru("encoder.backwards"),
+    ...gru("decoder"),
+    matrix("decoder.w_c", 3),
+    ...(model === "gru_attention" ? attention : []),
+  ];
 }
 
 const sizeOf = (shape) => shape.reduce((a, b) => a * b, 1);
@@ -71,7 +92,7 @@ export function initialize(config, tensors, seed, { log, cos }) {
   for (const [name, shape, kind] of parameterShapes(config)) {
     const { values } = tensors[name];
     const [rows, columns] = kind === "projection" ? [shape[0] / 3, shape[1]] : shape; // W^Q, W^K and W^V separately
-    const bound = gains[kind] * Math.sqrt(6 / (rows + columns));
+    const bound = kind === "recurrent" ? config.d_model ** -0.5 : gains[kind] * Math.sqrt(6 / (rows + columns));
     const draw = { zero: () => 0, one: () => 1, normal: () => normal() / Math.sqrt(config.d_model) }[kind] ??
       (() => bound * (2 * random.next() - 1));
     for (let i = 0; i < values.length; i++) values[i] = draw();

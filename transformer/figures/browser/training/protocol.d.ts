@@ -9,6 +9,9 @@ export type AttentionKind = "encoder" | "decoder" | "cross";
 export interface Settings {
   task: string; // a name in TASKS of tasks.js, or "pairs", whose data come with the command "start"
   options: Record<string, number>; // of the task, such as { longest: 10, letters: 10 }
+  // A recurrent model has a GRU as its encoder and one as its decoder, of d_model units, and only the training settings
+  // matter to it.
+  model: "transformer" | "gru" | "gru_attention";
   n_layers: number; // of the encoder, and again of the decoder
   n_heads: number;
   d_model: number; // a multiple of 4 × n_heads
@@ -126,6 +129,7 @@ export interface Example {
   correct: boolean | null;
   layers: number;
   heads: number;
+  kinds: string[]; // of attention, those that the model has
   attention: Float32Array;
 }
 

@@ -5,6 +5,7 @@ import { headsOf, withoutHeads } from "../model/hooks.js";
 import { Kernels } from "../model/kernels.js";
 import { Tape } from "../model/tape.js";
 import { crossEntropy } from "../model/tensor.js";
+import { RecurrentModel } from "../model/recurrent.js";
 import { Transformer } from "../model/transformer.js";
 import { encoder, makeData, packPairs } from "./data.js";
 import { measureAccuracy, measureLinkShares, observeExamples } from "./observation.js";
@@ -34,8 +35,10 @@ export class Run {
       if (state && step < state.step) this.settings = completeSettings(settings, this.settings);
     }
     this.loadData();
-    const { n_layers, n_heads, d_model, d_ff, positions } = this.settings;
+    const { model, n_layers, n_heads, d_model, d_ff, positions } = this.settings;
+    const isTransformer = model === "transformer";
     this.config = {
+      ...(!isTransformer && { model }),
       vocab_size: this.data.symbols.length,
       d_model,
       n_layers,
@@ -51,7 +54,7 @@ export class Run {
     }
     this.kernels = makeKernels(16 * countParameters(this.config) + this.stepBytes());
     this.parameters = allocateParameters(this.config, this.kernels);
-    this.model = new Transformer(this.config, this.parameters.tensors);
+    this.model = new (isTransformer ? Transformer : RecurrentModel)(this.config, this.parameters.tensors);
     initialize(this.config, this.parameters.tensors, this.settings.seed, this.kernels.run);
     if (state) {
       const { count } = this.parameters;
@@ -87,10 +90,12 @@ export class Run {
 
   // Memory for the tensors of one step, with their gradients.
   stepBytes() {
-    const { n_layers, n_heads, d_model, d_ff, batch } = this.settings;
+    const { model, n_layers, n_heads, d_model, d_ff, batch } = this.settings;
     const rows = 2 * Math.max(MIN_CHUNK, batch) * (this.longest + 1);
-    const perRow = n_layers * (20 * d_model + 2 * d_ff + n_heads * (this.longest + 8)) + this.data.symbols.length +
-      5 * d_model;
+    const perRow = model !== "transformer"
+      ? 40 * d_model + this.longest + 8 + this.data.symbols.length
+      : n_layers * (20 * d_model + 2 * d_ff + n_heads * (this.longest + 8)) + this.data.symbols.length +
+        5 * d_model;
     return 8 * rows * perRow;
   }
 
@@ -132,7 +137,7 @@ export class Run {
   applySettings() {
     const { score, causal, dropout, off } = this.settings;
     Object.assign(this.model.config, { score, causal, dropout });
-    this.hooks = off ? withoutHeads(headsOf(off, this.config), this.config) : null;
+    this.hooks = off ? withoutHeads(headsOf(off, this.model.config), this.model.config) : null;
   }
 
   // Takes one optimizer step. Throws Diverged, with the weights of before, if the loss or the gradient is not finite.

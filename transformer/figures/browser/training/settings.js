@@ -7,6 +7,7 @@
 export const DEFAULTS = {
   task: "reverse",
   options: {},
+  model: "transformer",
   n_layers: 2,
   n_heads: 4,
   d_model: 64,
@@ -62,7 +63,12 @@ export const LIMITS = {
   weight_decay: [0, 100],
 };
 const FRACTIONS = new Set(["dropout", "label_smoothing", "learning_rate", "cooldown", "clip_norm", "weight_decay"]);
-const CHOICES = { positions: ["sinusoidal", "learned", "none"], score: ["scaled_dot", "dot"], causal: [true, false] };
+const CHOICES = {
+  model: ["transformer", "gru", "gru_attention"],
+  positions: ["sinusoidal", "learned", "none"],
+  score: ["scaled_dot", "dot"],
+  causal: [true, false],
+};
 
 // All settings, with defaults where none is given. Throws an error with one sentence for an impossible one.
 /** @param {Partial<Settings>} given @returns {Settings} */
