@@ -203,6 +203,8 @@ def test_the_lesson_on_training_shows_the_film_that_it_names(
     page.get_by_text("Show the answer").click()
     film = page.frame_locator("iframe")
     expect(film.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Train such a model in this tab").click()
+    expect(page.get_by_text(re.compile(r"step \d+ · loss"))).to_be_visible()
 
 
 def test_the_site_names_its_pages_and_depths_as_the_app_does(

@@ -80,6 +80,9 @@ def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name
     if not lesson.task:
         assert displayed.text == prepared.text
     assert "The one answer is wrong." in main_text(app)
+    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+    trains = links.get("Train such a model in this tab →", "")
+    assert ("here=task%3Dreverse" in trains) == (lesson.task == "reverse")
 
 
 def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:

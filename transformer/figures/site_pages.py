@@ -89,6 +89,7 @@ class CourseStep:
         choices: answers to choose from; empty if the reader finds the answer in the view.
         exhibit: what the question refers to, such as a translation.
         quote: a line in which to find the mistake.
+        train_link: the page that trains such a model.
         site, live: data of the models and of this lesson for `browser/live-lesson.js`; None if the
             question is not asked about a model in the page.
     """
@@ -103,6 +104,7 @@ class CourseStep:
     exhibit: str = ""
     quote: str = ""
     view_link: ViewLink | None = None
+    train_link: ViewLink | None = None
     site: Mapping[str, Any] | None = None
     live: Mapping[str, Any] | None = None
 
@@ -192,6 +194,9 @@ def _answer_details(step: CourseStep) -> str:
         parts.append(f'<p><a href="{file}">{title}, in its own page</a></p>')
         if step.view_link.file.startswith(("views/", "films/")):
             parts.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
+    if step.train_link is not None:
+        link = _link(f"../{step.train_link.file}", escape(step.train_link.title))
+        parts.append(f"<p>{link}</p>")
     return f'<details class="look"><summary>Show the answer</summary>{"".join(parts)}</details>'
 
 

@@ -197,6 +197,9 @@ def course_step(
         answer=question.answer,
         choices=choices,
         view_link=view_link,
+        train_link=ViewLink(f"train.html?run=task%3D{lesson.task}", TRAIN_LINK)
+        if lesson.task
+        else None,
     )
     return answered, content
 
@@ -227,6 +230,7 @@ LIVE_LEAD = (
     "A model translates what you type, in your browser. "
     "See which words it attends to at every step."
 )
+TRAIN_LINK = "Train such a model in this tab →"
 FILM_LESSON = "reverse"
 """The lesson whose answer the film of its run shows."""
 MODELS = "models"

@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.ui.base import state
 from transformer.ui.services import live_classes, models
-from transformer.ui.widgets import quantities, views
+from transformer.ui.widgets import frame, quantities, views
 from transformer.ui.widgets.lessons import browser_questions, course, progress
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Question, escaped
 from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
@@ -267,10 +267,13 @@ def _show_answer(prepared_lesson: PreparedLesson, question: Question) -> None:
     label = guess.label if guess else ""
     if label == question.options[question.correct].label:
         st.success(f"**Correct.** {question.answer}", icon=":material/check:")
-        return
-    feedback = next((option.feedback for option in question.options if option.label == label), "")
-    verdict = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
-    st.info(f"{verdict}{question.answer}", icon=":material/lightbulb:")
+    else:
+        feedback = next((each.feedback for each in question.options if each.label == label), "")
+        verdict = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
+        st.info(f"{verdict}{question.answer}", icon=":material/lightbulb:")
+    if task := prepared_lesson.lesson.task:
+        run = {"here": f"task={task}", "run": "", "race": ""}
+        frame.page_link("pages/train.py", "Train such a model in this tab →", **run)
 
 
 def _marked_options(prepared_lesson: PreparedLesson, question: Question) -> None:
