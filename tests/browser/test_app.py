@@ -22,13 +22,19 @@ def translation_tokens(page: Page) -> list[str]:
     return page.locator(".hu-pieces").nth(1).locator(".hu-chip").all_inner_texts()
 
 
-def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
+def test_a_typed_sentence_is_translated_word_by_word_and_token_by_token(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/?depth=steps&exact=1")
+    page.goto(f"{app}/?depth=steps")
     page.get_by_label("English").fill(TEXT)  # without Enter: a pause in typing is enough
     expected = translator.translate(TEXT)
     expect(page.locator(".hu-text")).to_have_text(expected.text.strip())
+    chosen = page.locator(".hu-chosen .hu-chip")
+    expect(chosen).to_have_text(expected.text.split())
+    expect(page.locator(".hu-pieces")).to_have_count(0)
+    wait_for_script_run(page)
+    page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
+    expect(chosen).to_have_text(list(expected.tokens))
     assert translation_tokens(page) == list(expected.tokens)
     rows = page.locator(".hu-steps tbody tr")
     expect(rows).to_have_count(len(expected.tokens))
@@ -42,12 +48,10 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     page.get_by_role("button", name="all 8 candidates").click()
     expect(first.locator(".hu-candidate")).to_have_count(8)
     wait_for_address(page, "/", depth="steps", text=TEXT, exact="1")
-
-
-def test_the_last_step_is_the_end_token(app: str, page: Page) -> None:
-    page.goto(f"{app}/?depth=steps&text=She+hides+books.&method=forced&target=Elle.&exact=1")
-    last = page.locator(".hu-steps tbody tr").last
-    expect(last.locator(".hu-chosen")).to_have_text("</s>the endattention")
+    wait_for_script_run(page)
+    open_depth(page, "All heads")
+    expect(page.locator(".hu-code")).to_contain_text("trace.weights")
+    assert "exact=1" in page.url
 
 
 def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
@@ -70,32 +74,18 @@ def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
     wait_for_address(page, "/", depth="heads", **fields, head="1", row="0", column="1")
 
 
-def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page) -> None:
-    page.goto(bundled_app)
-    wait_for_script_run(page)
-    page.get_by_role("link", name="Look inside", exact=True).click()
-    wait_for_address(page, "/inside", model="en-fr")
-    page.go_back()
-    wait_for_address(page, "/")
-    expect(page.locator(".hu-glance-word").first).to_be_visible()
-
-
-@pytest.mark.parametrize("path", ["/?depth=off", "/?depth=heads", "/?text=I+sleep.", "/inside"])
-def test_an_address_without_a_model_adds_no_history_entry(
-    bundled_app: str, new_page: NewPage, path: str
+def test_each_page_adds_one_history_entry_and_a_selection_none(
+    bundled_app: str, new_page: NewPage
 ) -> None:
-    """The page fills in the model, and the layer and head of a depth."""
-    page = new_page(alone=True)
-    page.goto(bundled_app + path, wait_until="commit")
-    entries = page.evaluate("history.length")
-    wait_for_script_run(page)
-    page.wait_for_timeout(500)
-    assert page.evaluate("history.length") == entries
-    assert page.url == bundled_app + path
-
-
-def test_each_page_adds_one_history_entry(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)  # the browser counts at most 50 entries of one tab
+    for path in ("/?depth=off", "/?depth=heads", "/?text=I+sleep.", "/inside"):
+        page.goto(bundled_app + path, wait_until="commit")
+        entries = page.evaluate("history.length")
+        wait_for_script_run(page)
+        page.wait_for_timeout(500)
+        # The page fills in the model, and the layer and head of a depth.
+        assert page.evaluate("history.length") == entries, path
+        assert page.url == bundled_app + path
     page.goto(bundled_app)
     wait_for_script_run(page)
     page.locator(".hu-glance textarea").fill("I sleep.")
@@ -129,42 +119,36 @@ def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
     expect(page.locator(".hu-steps")).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
+def test_an_address_opens_the_same_view_in_another_browser(app: str, new_page: NewPage) -> None:
+    first, second = new_page(), new_page()
+    for state in (
         "view=heads&kind=decoder&layer=1&head=3&heads=1.3,0.2&tokens=q2,k1",
         "view=model&measure=entropy&order=measure",
         "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&exact=1&special=hidden&scale=row",
         "view=query-key&layer=0&head=1&row=2&column=1",
         "view=decoding&layer=0&head=1&step=2&method=beam",
         "view=compare&layer=0&head=1&other=A pilot finds bread.",
-    ],
-)
-def test_an_address_opens_the_same_view_in_another_browser(
-    app: str, new_page: NewPage, state: str
-) -> None:
-    expected = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
-    first = new_page()
-    first.goto(f"{app}/?depth=heads&text={TEXT}&{state}")
-    expect(first.get_by_role("tab", selected=True)).to_be_visible()
-    wait_for_script_run(first)
-    # Select another tab and return, so that the browser itself writes the address.
-    first.get_by_role("tab", selected=True).focus()
-    first.keyboard.press("ArrowRight")
-    first.wait_for_timeout(400)
-    wait_for_script_run(first)
-    first.get_by_role("tab", selected=True).focus()
-    first.keyboard.press("ArrowLeft")
-    first.wait_for_timeout(400)
-    wait_for_script_run(first)
-    assert address(first)[1].items() >= expected.items() - {("view", "heads")}
-    second = new_page()
-    second.goto(first.url)
-    expect(second.get_by_role("tab", selected=True)).to_be_visible()
-    wait_for_script_run(second)
-    assert address(second) == address(first)
-    displayed = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
-    assert displayed[0] == displayed[1]
+    ):
+        expected = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
+        first.goto(f"{app}/?depth=heads&text={TEXT}&{state}")
+        expect(first.get_by_role("tab", selected=True)).to_be_visible()
+        wait_for_script_run(first)
+        # Select another tab and return, so that the browser itself writes the address.
+        first.get_by_role("tab", selected=True).focus()
+        first.keyboard.press("ArrowRight")
+        first.wait_for_timeout(400)
+        wait_for_script_run(first)
+        first.get_by_role("tab", selected=True).focus()
+        first.keyboard.press("ArrowLeft")
+        first.wait_for_timeout(400)
+        wait_for_script_run(first)
+        assert address(first)[1].items() >= expected.items() - {("view", "heads")}
+        second.goto(first.url)
+        expect(second.get_by_role("tab", selected=True)).to_be_visible()
+        wait_for_script_run(second)
+        assert address(second) == address(first)
+        displayed = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
+        assert displayed[0] == displayed[1]
 
 
 def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
@@ -231,12 +215,10 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     wait_for_address(page, "/", text=TEXT)
     expect(field).to_have_value(TEXT)
 
-
-def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) -> None:
-    page.goto(f"{app}/?depth=heads")
+    open_depth(page, "All heads")
     expect(page.locator(".hu-thumb").first).to_be_visible()
     wait_for_script_run(page)
-    page.get_by_label("English").fill(TEXT)
+    page.get_by_label("English").fill("She reads.")
     # A real click lasts. An instant one can overtake the text on its way to the server, and
     # Streamlit then reruns the page that was left.
     page.get_by_role("link", name="Look inside", exact=True).click(delay=100)
@@ -245,19 +227,33 @@ def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) ->
     assert address(page)[0] == "/inside"
 
 
-@pytest.mark.parametrize(
-    "text", ["<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"]
-)
-def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, text: str) -> None:
-    page.goto(f"{app}/?depth=steps&exact=1")
-    page.get_by_label("English").fill(text)
-    wait_for_address(page, "/", depth="steps", text=text, exact="1")
-    source_pieces = page.locator(".hu-pieces").first.locator(".hu-chip")
-    expect(source_pieces).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
-    open_depth(page, "All heads")
-    expect(page.locator(".hu-canvas")).to_be_visible()
-    expect(page.get_by_label("English")).to_have_value(text)
-    assert page.locator(".hu script, .hu b, .stApp img").count() == 0
+def test_text_too_long_for_its_field_is_shown_below_it(app: str, page: Page) -> None:
+    short, medium = "She paints.", "She paints a boat and the baker sells bread."
+    long = f"{medium} {medium}"
+    for width, below in ((1400, [long]), (390, [medium, long])):
+        page.set_viewport_size({"width": width, "height": 900})
+        for text in (short, medium, long):
+            page.goto(f"{app}/research?experiment=attribution&text={text.replace(' ', '+')}")
+            field = page.get_by_role("textbox", name="English").first
+            expect(field).to_have_value(text)
+            wait_for_script_run(page)
+            is_cut_off = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
+            full_text = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
+            assert full_text.filter(visible=True).count() == (text in below)
+            assert not is_cut_off or text in below
+
+
+def test_hostile_text_stays_text(app: str, page: Page, translator: Translator) -> None:
+    for text in ("<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"):
+        page.goto(f"{app}/?depth=steps&exact=1")
+        page.get_by_label("English").fill(text)
+        wait_for_address(page, "/", depth="steps", text=text, exact="1")
+        source_pieces = page.locator(".hu-pieces").first.locator(".hu-chip")
+        expect(source_pieces).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
+        open_depth(page, "All heads")
+        expect(page.locator(".hu-canvas")).to_be_visible()
+        expect(page.get_by_label("English")).to_have_value(text)
+        assert page.locator(".hu script, .hu b, .stApp img").count() == 0
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def open_experiment(app: str, page: Page, **fields: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
+def test_a_cell_shows_all_its_numbers_and_opens_step_by_step(
     app: str, page: Page, checkpoints: Path
 ) -> None:
     open_experiment(app, page)
@@ -76,9 +76,18 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     expect(caption).to_contain_text("Hover over a cell")
     wait_for_address(page, "/research", **FIELDS)
 
+    right.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    wait_for_address(page, "/research", **FIELDS, row="2", column="1")
+    page.get_by_role("button", name="Calculate this cell step by step").click()
+    expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
+    shared = {name: value for name, value in FIELDS.items() if name != "experiment"}
+    wait_for_address(page, "/", depth="heads", **shared, view="query-key", row="2", column="1")
+
 
 @pytest.mark.slow
-def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
+def test_a_token_and_its_contrast_change_the_pictures(app: str, page: Page) -> None:
     short_target = {"method": "forced", "target": "Elle cache."}  # for value zeroing
     open_experiment(app, page, **short_target)
     curve = page.locator(".st-key-source-share-curve")
@@ -86,47 +95,6 @@ def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
     curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
     wait_for_address(page, "/research", **FIELDS, **short_target, step="2")
     expect(page.locator(".st-key-attribution-token")).to_be_visible()
-
-
-@pytest.mark.slow
-def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
-    open_experiment(app, page, step="1")
-    expect(page.locator(".st-key-attribution-token")).to_be_visible()
-    menu = page.get_by_role("combobox", name="Compare with token")
-    menu.scroll_into_view_if_needed()
-    menu.click()
-    page.get_by_role("option").nth(1).click()
-    expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
-    expect(page.locator(".st-key-attribution-token .bars path").first).to_be_visible()
-    expect(page).to_have_url(re.compile("against="))
-    page.reload()
-    expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
-
-
-@pytest.mark.slow
-def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
-    open_experiment(app, page, row="2", column="1")
-    page.get_by_role("button", name="Calculate this cell step by step").click()
-    expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
-    shared = {name: value for name, value in FIELDS.items() if name != "experiment"}
-    wait_for_address(page, "/", depth="heads", **shared, view="query-key", row="2", column="1")
-
-
-def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
-    page = new_page(390, "dark")
-    open_experiment(app, page, measure_pair="weight-gradient")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    boxes = [
-        element.bounding_box() for element in page.locator(".hu-contributions .hu-canvas").all()
-    ]
-    assert boxes[0]
-    assert boxes[1]
-    assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other
-
-
-@pytest.mark.slow
-def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> None:
-    open_experiment(app, page, step="1")
     message = page.get_by_text("everything written to the decoder's residual stream")
     expect(message).to_contain_text("above the mean of all tokens")
     for kind in ("cross", "decoder"):
@@ -141,3 +109,20 @@ def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> 
     page.get_by_role("option").nth(1).click()
     expect(page.get_by_text(re.compile(r"The logit of .* above “"))).to_be_visible()
     expect(page.get_by_text("How reliable is this?")).to_be_visible()
+    expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
+    expect(page.locator(".st-key-attribution-token .bars path").first).to_be_visible()
+    expect(page).to_have_url(re.compile("against="))
+    page.reload()
+    expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
+
+
+def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    open_experiment(app, page, measure_pair="weight-gradient")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    boxes = [
+        element.bounding_box() for element in page.locator(".hu-contributions .hu-canvas").all()
+    ]
+    assert boxes[0]
+    assert boxes[1]
+    assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other

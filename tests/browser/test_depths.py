@@ -68,15 +68,20 @@ def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
     expect(field).to_have_value(SECOND)
 
 
-def test_another_depth_keeps_the_sentence_and_the_head(bundled_app: str, page: Page) -> None:
+def test_another_depth_keeps_the_sentence_the_head_and_the_focus(
+    bundled_app: str, page: Page
+) -> None:
     head = {"kind": "decoder", "layer": "2", "head": "5"}
     shared = "&".join(f"{name}={value}" for name, value in head.items())
     page.goto(f"{bundled_app}/?depth=heads&view=heatmap&text={FIRST}&{shared}")
     wait_for_depth(page, "All heads", FIRST)
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 6")
     for label in ("Step by step", "Switch off", "Bands"):
-        open_depth(page, label)
+        button = page.get_by_role("button", name=label, exact=True)
+        button.focus()
+        page.keyboard.press("Enter")
         wait_for_depth(page, label, FIRST)
+        expect(button).to_be_focused()
         assert head.items() <= address(page)[1].items()
     open_depth(page, "All heads")
     wait_for_depth(page, "All heads", FIRST)
@@ -118,15 +123,6 @@ def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
     open_depth(page, "Bands")
     wait_for_depth(page, "Bands", FIRST)
     expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
-
-
-def test_a_depth_button_keeps_the_focus(app: str, page: Page) -> None:
-    open_home(page, app, f"?text={FIRST}")
-    button = page.get_by_role("button", name="Step by step", exact=True)
-    button.focus()
-    page.keyboard.press("Enter")
-    wait_for_depth(page, "Step by step", FIRST)
-    expect(button).to_be_focused()
 
 
 def test_on_a_phone_the_pictures_of_all_heads_come_before_the_tools(

@@ -7,6 +7,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
+from tests.browser.app_pages import open_depth
 from tests.browser.home_page import expected_words, open_home, tile, wait_for_all_words, words
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
@@ -46,7 +47,12 @@ def unexplained_terms(page: Page) -> list[str]:
 def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translator) -> None:
     """It takes three clicks, and no page shows a token or an unexplained term."""
     open_home(page, bundled_app)
+    page.locator(".st-key-page-card-inside .hu-page-icon").click(force=True)  # anywhere on a card
+    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
+    page.go_back()
     expect(page.get_by_role("heading", level=1)).to_contain_text("see which words")
+    expect(tile(page, 0)).to_be_attached()
+    wait_for_script_run(page)
     page.get_by_label("English").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     wait_for_all_words(page)
@@ -68,6 +74,9 @@ def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translato
     wait_until(page, "new URLSearchParams(location.search).get('pin') === 's4'")
     assert not re.search(JARGON, visible_text(page), re.I)
     assert unexplained_terms(page) == []
+    open_depth(page, "Bands")
+    page.get_by_role("button", name="Begin with the first lesson").click()
+    expect(page.get_by_text(re.compile("1 of"))).to_be_visible()
 
 
 def strongest_head(translator: Translator) -> tuple[str, int, int]:
@@ -107,11 +116,3 @@ def words_with_positions(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]
         elif token.isalpha():
             words_so_far[-1] = (words_so_far[-1][0] + token, [*words_so_far[-1][1], index])
     return words_so_far
-
-
-def test_the_home_page_starts_the_first_lesson(bundled_app: str, page: Page) -> None:
-    open_home(page, bundled_app, f"?text={TEXT}")
-    assert words(page, "first") == TEXT.split()
-    expect(tile(page, 0)).to_be_attached()
-    page.get_by_role("button", name="Begin with the first lesson").click()
-    expect(page.get_by_text(re.compile("1 of"))).to_be_visible()

@@ -17,7 +17,6 @@ from tests.browser.home_page import (
     wait_for_all_words,
     words,
 )
-from tests.live_app import wait_until
 from transformer import Translator
 from transformer.analysis.interventions.switching import switched_off
 from transformer.inference.alternatives import word_alternatives
@@ -29,7 +28,7 @@ REDUCED_MOTION = {"reduced_motion": "reduce"}
 
 
 @pytest.mark.slow
-def test_the_animation_plays_once_and_stops(
+def test_the_animation_plays_once_and_every_step_is_reached_by_click_and_key(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
     open_home(page, bundled_app, f"?text={TEXT}")
@@ -43,47 +42,7 @@ def test_the_animation_plays_once_and_stops(
     bands = page.locator(".hu-glance-lines path").count()
     weight_rows = [word["weights"] for word in expected_glance(en_fr, TEXT)["words"]]
     assert bands == sum(weight >= 0.04 for row in weight_rows for weight in row)
-
-
-def test_typed_text_is_translated_at_once_and_never_replaced(
-    bundled_app: str, page: Page, en_fr: Translator
-) -> None:
-    open_home(page, bundled_app)
-    field = page.get_by_label("English")
-    field.fill("")
-    field.press_sequentially(TEXT, delay=30)
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    assert field.input_value() == TEXT
-    assert words(page) == expected_words(en_fr, TEXT)
-    expect(field).to_be_focused()
-    wait_for_address(page, "/", model="en-fr", text=TEXT)
-    # It is the session's sentence, also at other depths.
-    open_depth(page, "Step by step")
-    expect(page.get_by_label("English")).to_have_value(TEXT)
-    expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
-
-
-def test_an_invalid_text_is_reported_and_the_translation_stays(
-    bundled_app: str, page: Page
-) -> None:
-    open_home(page, bundled_app, f"?text={TEXT}")
-    field, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
-    for text, problem in (
-        ("", "Type a few words"),
-        ("the lamp " * 300, "at most 512"),
-    ):
-        field.fill(text)
-        expect(message).to_contain_text(problem)
-        expect(field).to_have_attribute("aria-invalid", "true")
-        assert field.input_value() == text
-        assert words(page, "first") == TEXT.split()
-    field.fill("She hides.")
-    expect(message).to_be_hidden()
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(["She", "hides."])
-
-
-def test_play_pause_and_every_step_by_click_and_by_key(bundled_app: str, page: Page) -> None:
-    open_home(page, bundled_app, f"?text={TEXT}")
+    page.get_by_role("button", name="Play again").click()
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     count = len(words(page))
@@ -108,10 +67,63 @@ def test_play_pause_and_every_step_by_click_and_by_key(bundled_app: str, page: P
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
-def test_hovering_over_a_word_shows_only_its_bands(
+def test_typed_text_is_translated_at_once_never_replaced_and_stays_text(
+    bundled_app: str, page: Page, en_fr: Translator
+) -> None:
+    open_home(page, bundled_app)
+    field = page.get_by_label("English")
+    field.fill("")
+    field.press_sequentially(TEXT, delay=30)
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    assert field.input_value() == TEXT
+    assert words(page) == expected_words(en_fr, TEXT)
+    expect(field).to_be_focused()
+    wait_for_address(page, "/", model="en-fr", text=TEXT)
+
+    message = page.locator(".hu-glance-problem")
+    for text, problem in (
+        ("", "Type a few words"),
+        ("the lamp " * 300, "at most 512"),
+    ):
+        field.fill(text)
+        expect(message).to_contain_text(problem)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert field.input_value() == text
+        assert words(page, "first") == TEXT.split()
+    field.fill("She hides.")
+    expect(message).to_be_hidden()
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(["She", "hides."])
+    field.fill("<b>x</b> <img/src=x>")
+    expect(page.locator(".hu-glance-row").first.locator("button").first).to_have_text("<b>x</b>")
+    assert page.locator(".hu b, .hu img").count() == 0
+    page.get_by_role("button", name=TEXT).click()  # an example
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    expect(field).to_have_value(TEXT)
+    # It is the session's sentence, also at other depths.
+    open_depth(page, "Step by step")
+    expect(page.get_by_label("English")).to_have_value(TEXT)
+    expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
+
+
+def test_reduced_motion_shows_everything_at_once_and_a_word_only_its_bands(
     bundled_app: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={TEXT}")
+    page = new_page(**REDUCED_MOTION)
+    page.add_init_script(
+        "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
+    )
+    open_home(page, bundled_app, f"?text={TEXT}")
+    wait_for_all_words(page)
+    expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
+    assert page.locator(".hu-glance-lines path.away").count() == 0
+    page.get_by_label("English").fill("She hides the lamp.")
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
+    wait_for_all_words(page)
+    assert page.locator(".hu-not-written").count() == 0
+
+    page.get_by_label("English").fill(TEXT)
+    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
+    wait_for_all_words(page)
     rows = expected_glance(en_fr, TEXT)["words"]
     tile(page, 1, "first").hover()
     n_bands = sum(word["weights"][1] >= 0.04 for word in rows)
@@ -175,50 +187,6 @@ def test_a_pointed_head_shows_its_bands_and_a_click_switches_it_off(
     expect(page.locator(".hu-strip-effect")).to_contain_text("Without these 8 heads")
 
 
-def test_reduced_motion_shows_everything_at_once(bundled_app: str, new_page: NewPage) -> None:
-    page = new_page(**REDUCED_MOTION)
-    page.add_init_script(
-        "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
-    )
-    open_home(page, bundled_app, f"?text={TEXT}")
-    wait_for_all_words(page)
-    expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
-    assert page.locator(".hu-glance-lines path.away").count() == 0
-    page.get_by_label("English").fill("She hides the lamp.")
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
-    wait_for_all_words(page)
-    assert page.locator(".hu-not-written").count() == 0
-
-
-def test_an_example_is_one_click_and_hostile_text_stays_text(bundled_app: str, page: Page) -> None:
-    open_home(page, bundled_app)
-    page.get_by_role("button", name=TEXT).click()
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    expect(page.get_by_label("English")).to_have_value(TEXT)
-    page.get_by_label("English").fill("<b>x</b> <img/src=x>")
-    expect(page.locator(".hu-glance-row").first.locator("button").first).to_have_text("<b>x</b>")
-    assert page.locator(".hu b, .hu img").count() == 0
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1920, "dark")])
-def test_the_picture_is_visible_without_scrolling(
-    bundled_app: str, new_page: NewPage, width: int, scheme: str
-) -> None:
-    page = new_page(width, scheme, **REDUCED_MOTION)
-    open_home(page, bundled_app, f"?text={TEXT}")
-    height = 844 if width == 390 else 1080
-    page.set_viewport_size({"width": width, "height": height})
-    page.wait_for_timeout(300)
-    box = bounding_box(page.locator(".hu-glance-stage"))
-    assert box["y"] + box["height"] <= height
-    body = bounding_box(page.locator(".hu-glance"))
-    assert body["width"] >= (340 if width == 390 else 1500)
-    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-    distances = page.evaluate(END_DISTANCES)
-    assert distances
-    assert max(distances) < 6
-
-
 # Distance in pixels of each band's two ends from the nearest word's button.
 END_DISTANCES = """() => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
@@ -236,20 +204,6 @@ END_DISTANCES = """() => {
   const paths = [...root.querySelectorAll(".hu-glance-lines path")];
   return paths.flatMap((path) => [distance(path, 0), distance(path, 1)]);
 }"""
-
-
-def test_bands_and_words_have_enough_contrast_in_both_themes(
-    bundled_app: str, new_page: NewPage
-) -> None:
-    """Graphics need a contrast of 3 : 1, text of 4.5 : 1 (WCAG 1.4.11 and 1.4.3). The sentence has
-    eight words, one for every colour."""
-    for scheme in ("light", "dark"):
-        page = open_home(
-            new_page(1400, scheme, **REDUCED_MOTION), bundled_app, "?text=the" + 7 * " the"
-        )
-        for band, button, text, background in page.evaluate(COLOURS):
-            assert contrast(band, background) >= 3, (scheme, band)
-            assert contrast(text, button) >= 4.5, (scheme, button)
 
 
 COLOURS = """() => {
@@ -289,8 +243,27 @@ def contrast(first: list[int], second: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_a_click_anywhere_on_a_card_opens_its_page(bundled_app: str, page: Page) -> None:
-    open_home(page, bundled_app)
-    page.locator(".st-key-page-card-inside .hu-page-icon").click(force=True)
-    wait_until(page, "location.pathname === '/inside'")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
+def test_the_picture_is_visible_without_scrolling_and_in_enough_contrast(
+    bundled_app: str, new_page: NewPage
+) -> None:
+    """Graphics need a contrast of 3 : 1, text of 4.5 : 1 (WCAG 1.4.11 and 1.4.3). The second
+    sentence has eight words, one for every colour."""
+    page = new_page(**REDUCED_MOTION)
+    for width, scheme in ((390, "light"), (1920, "dark")):
+        height = 844 if width == 390 else 1080
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        open_home(page, bundled_app, f"?text={TEXT}")
+        page.wait_for_timeout(300)
+        box = bounding_box(page.locator(".hu-glance-stage"))
+        assert box["y"] + box["height"] <= height
+        body = bounding_box(page.locator(".hu-glance"))
+        assert body["width"] >= (340 if width == 390 else 1500)
+        assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+        distances = page.evaluate(END_DISTANCES)
+        assert distances
+        assert max(distances) < 6
+        open_home(page, bundled_app, "?text=the" + 7 * " the")
+        for band, button, text, background in page.evaluate(COLOURS):
+            assert contrast(band, background) >= 3, (scheme, band)
+            assert contrast(text, button) >= 4.5, (scheme, button)

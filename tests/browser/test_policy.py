@@ -20,7 +20,9 @@ RECORD_POLICY_VIOLATIONS = """
 """
 
 
-def test_the_policy_blocks_what_it_forbids(app: str, new_page: NewPage) -> None:
+def test_the_policy_blocks_what_it_forbids_and_frames_of_other_sites(
+    app: str, new_page: NewPage
+) -> None:
     context = new_page().context
     page = context.new_page()  # not the fixture's, as console errors are expected
     page.add_init_script(RECORD_POLICY_VIOLATIONS)
@@ -43,8 +45,6 @@ def test_the_policy_blocks_what_it_forbids(app: str, new_page: NewPage) -> None:
     for directive in ("script-src-elem: inline", "script-src: eval", "img-src: http://localhost:9"):
         assert directive in values
 
-
-def test_no_other_site_can_frame_the_app(app: str, new_page: NewPage) -> None:
     page = new_page().context.new_page()
     frame = f'<iframe src="{app}"></iframe>'
     page.route(

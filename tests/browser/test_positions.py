@@ -31,7 +31,7 @@ def chart(page: Page, key: str) -> Locator:
 
 
 @pytest.mark.slow
-def test_reload_and_back_restore_the_topic(app: str, page: Page) -> None:
+def test_topics_are_drawn_and_kept_in_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?tab=positions&topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
     open_topic(page, "Waves")
@@ -41,10 +41,7 @@ def test_reload_and_back_restore_the_topic(app: str, page: Page) -> None:
     expect(chart(page, "positions-waves-drawn")).to_be_visible()
     page.go_back()
     expect(chart(page, "positions-matrix")).to_be_visible()
-
-
-def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
-    page.goto(f"{app}/inside?tab=positions&topic=matrix")
+    wait_for_script_run(page)
     figure = chart(page, "positions-matrix")
     expect(figure).to_be_visible()
     wait_for_script_run(page)
@@ -57,9 +54,6 @@ def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
         figure.locator(".hoverlayer").get_by_text(re.compile(r"added [01]\.0000"))
     ).to_be_visible()
 
-
-@pytest.mark.slow
-def test_a_head_of_the_score_terms_opens_in_the_explorer(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?tab=positions&topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
     page.get_by_role("radio", name="Attention from each term alone").click()

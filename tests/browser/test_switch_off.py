@@ -67,8 +67,6 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     page.get_by_role("button", name="All on").click()
     expect(page.get_by_text("Switch off a head below")).to_be_visible()
 
-
-def test_a_changed_head_can_be_selected(app: str, page: Page) -> None:
     open_switches(app, page, "&off=e0,c0.1")
     changed_heads = page.locator(".st-key-moved-heads [role=radio]")
     expect(changed_heads).to_have_count(24)

@@ -84,25 +84,22 @@ CLICK_BOTH = (
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "choice"),
-    [
+def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
+    app: str, page: Page
+) -> None:
+    for path, choice in (
         ("?depth=heads", ".hu-mosaic [role=radio]"),
         ("inside", ".hu-box"),
         ("inside", ".st-key-larger button"),
-    ],
-)
-def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
-    app: str, page: Page, path: str, choice: str
-) -> None:
-    for link_is_first, delay_ms in ((True, 0), (True, 40), (False, 150)):
-        page.goto(f"{app}/{path}")
-        wait_for_script_run(page)
-        link = page.locator(".st-key-navigation-bar").get_by_role("link", name="Glossary")
-        clicks = [link.element_handle(), page.locator(choice).last.element_handle()]
-        first, second = clicks if link_is_first else reversed(clicks)
-        assert first
-        first.evaluate(CLICK_BOTH, [second, delay_ms])
-        expect(page.get_by_role("heading", level=1)).to_have_text("Glossary")
-        wait_for_script_run(page)
-        expect(page.get_by_role("heading", level=1)).to_have_text("Glossary")
+    ):
+        for link_is_first, delay_ms in ((True, 0), (True, 40), (False, 150)):
+            page.goto(f"{app}/{path}")
+            wait_for_script_run(page)
+            link = page.locator(".st-key-navigation-bar").get_by_role("link", name="Glossary")
+            clicks = [link.element_handle(), page.locator(choice).last.element_handle()]
+            first, second = clicks if link_is_first else reversed(clicks)
+            assert first
+            first.evaluate(CLICK_BOTH, [second, delay_ms])
+            expect(page.get_by_role("heading", level=1)).to_have_text("Glossary")
+            wait_for_script_run(page)
+            expect(page.get_by_role("heading", level=1)).to_have_text("Glossary")

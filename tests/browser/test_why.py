@@ -23,42 +23,25 @@ def table_rows(page: Page, caption: str) -> list[list[str]]:
     return values
 
 
-@pytest.mark.slow
-def test_a_slider_changes_the_table_and_the_address_restores_it(
+def test_sections_and_sliders_change_the_tables_and_the_address(
     app: str, page: Page, new_page: NewPage
 ) -> None:
-    page.goto(f"{app}/inside?tab=why&part=table&d=48")
-    table_rows(page, "Table 1 at n = 64, d = 48")
-    page.get_by_role("slider", name=re.compile("^n, sequence length")).press("ArrowRight")
-    rows = table_rows(page, "Table 1 at n = 96, d = 48")
-    assert rows[1][:3] == ["Self-attention", "O(n² · d)", "442,368"]
-    page.wait_for_url(re.compile("n=96"))
-    second_page = new_page()
-    second_page.goto(page.url)
-    assert table_rows(second_page, "Table 1 at n = 96, d = 48") == rows
-
-
-def test_a_section_is_stored_in_the_address(app: str, page: Page) -> None:
-    page.goto(f"{app}/inside?tab=why&n=24")
+    page.goto(f"{app}/inside?tab=why&n=24&d=48")
     rows = table_rows(page, "n = 24, k = 3")
     assert [row[4] for row in rows[1:]] == ["1", "1, 23 steps", "23", "4", "5"]
     expect(page.locator(".js-plotly-plot")).to_have_count(7)
     page.get_by_role("radio", name="Table 1").click()
     table_rows(page, "Table 1 at n = 24")
     page.wait_for_url(re.compile("part=table"))
-
-
-@pytest.mark.parametrize("part", ["table", "paths"])
-def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, part: str) -> None:
-    page = new_page(390, "dark")
-    page.goto(f"{app}/inside?tab=why&part={part}")
-    expect(page.get_by_role("slider").first).to_be_visible()
     wait_for_script_run(page)
-    page_width = page.evaluate("document.scrollingElement.scrollWidth")
-    assert page_width <= 390
+    page.get_by_role("slider", name=re.compile("^n, sequence length")).press("ArrowRight")
+    rows = table_rows(page, "Table 1 at n = 32, d = 48")
+    assert rows[1][:3] == ["Self-attention", "O(n² · d)", "49,152"]
+    page.wait_for_url(re.compile("n=32"))
+    second_page = new_page()
+    second_page.goto(page.url)
+    assert table_rows(second_page, "Table 1 at n = 32, d = 48") == rows
 
-
-def test_the_slider_changes_the_scores_and_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?tab=why&part=scores&dk=256")
     table = page.locator("table", has_text="256 random queries over 32 keys each, d_k 256")
     expect(table.locator("tbody tr")).to_have_count(3)
@@ -66,3 +49,13 @@ def test_the_slider_changes_the_scores_and_the_address(app: str, page: Page) -> 
     wait_until(page, "location.search.includes('dk=512')")
     expect(page.locator("table", has_text="d_k 512").locator("tbody tr")).to_have_count(3)
     expect(page.locator(".js-plotly-plot")).to_have_count(8)
+
+
+def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark")
+    for part in ("table", "paths"):
+        page.goto(f"{app}/inside?tab=why&part={part}")
+        expect(page.get_by_role("slider").first).to_be_visible()
+        wait_for_script_run(page)
+        page_width = page.evaluate("document.scrollingElement.scrollWidth")
+        assert page_width <= 390
