@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from transformer.jobs import Limits
-from transformer.jobs.scheduler_address import KEY_FILES
+from transformer.jobs.limits import KEY_FILES
 
 ROOT = Path(__file__).resolve().parents[1]
 LINES = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).splitlines()

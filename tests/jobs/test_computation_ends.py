@@ -37,19 +37,8 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
     object.__setattr__(limits, "pass_minutes", 0.01)  # below the minimum that an operator may set
     with ComputationService(tmp_path, limits) as service:
         key = service.submit(fake_computation(tmp_path, "long"), visitor="me")
-        reason = "it took more than the 0.01 minutes that this app allows; take fewer sentences"
+        reason = "it took more than 0.01 min, the limit here; take fewer sentences"
         assert wait_for_status(service, key, "failed").reason == reason
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the system has no CPU time limits")
-def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
-    kinds = {"step": replace(KINDS["step"], cpu_seconds=1)}
-    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
-        key = service.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
-        assert wait_for_status(service, key, "failed").reason == (
-            "it took more than the 1 second that this app allows; take a smaller model, or a "
-            "smaller batch"
-        )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no memory limits")

@@ -18,7 +18,7 @@ from transformer.training.layer_race import (
     VALID_PER_DISTANCE,
     make_layer_run_config,
 )
-from transformer.training.machine import numeric_environment
+from transformer.training.learner import numeric_environment
 from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 

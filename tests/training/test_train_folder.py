@@ -14,9 +14,8 @@ from tests.training.conftest import losses
 from transformer.inference import Translator
 from transformer.text.files import write_json
 from transformer.training import train_folder as train_module
-from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.recipe import make_run_config
-from transformer.training.run_folder import RunError, RunFolder
+from transformer.training.run_folder import RunError, RunFolder, TrainingError, as_training_error
 from transformer.training.train_folder import train_run
 
 SETTINGS: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {

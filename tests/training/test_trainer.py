@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 
 from tests.training.conftest import MakeTrainer, call_at, translation_task
 from transformer.checkpoint import load_checkpoint
-from transformer.training.errors import TrainingError
-from transformer.training.machine import numeric_environment
+from transformer.training.learner import numeric_environment
+from transformer.training.run_folder import TrainingError
 from transformer.training.translation_task import TranslationTask
 
 

@@ -12,7 +12,7 @@ from typing import NoReturn
 from transformer import __version__
 from transformer.text.visible import escape_controls
 from transformer.training.console import log
-from transformer.training.errors import out_of_memory
+from transformer.training.run_folder import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
 

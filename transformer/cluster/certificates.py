@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed.security import Security
 
-from transformer.jobs.scheduler_address import KEY_FILES
+from transformer.jobs.limits import KEY_FILES
 from transformer.text.files import new_folder
 
 

@@ -20,9 +20,8 @@ from transformer.cluster import host
 from transformer.cluster.folders import Changes, read_changes, write_changes
 from transformer.jobs.computation import fingerprint, record_latest
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.limits import Limits
+from transformer.jobs.limits import KEY_FILES, Limits
 from transformer.jobs.queue import Claim, Queue
-from transformer.jobs.scheduler_address import KEY_FILES
 from transformer.jobs.worker_pool import UnwrittenStates
 from transformer.text.files import read_json
 from transformer.training.run_folder import Status

@@ -40,7 +40,7 @@ from transformer.jobs.queue import Entry, Kind, Queue
 from transformer.jobs.shares import Requester, address_quota, exceeded_quota
 from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.text.files import read_json, write_json
-from transformer.training.errors import out_of_memory
+from transformer.training.run_folder import out_of_memory
 
 if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus
@@ -62,8 +62,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ),
         "step": Kind(
             "step",
-            seconds=120,
-            cpu_seconds=20,  # it takes about one second, the first one longer
+            seconds=120,  # it takes about one second, the first one longer
             hint="take a smaller model, or a smaller batch",
             idle_seconds=60,
             abandoned_after=5,

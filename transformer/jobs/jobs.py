@@ -113,8 +113,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         """
         files = files or {}
         check_owner(owner)
-        config = self.limits.check_run(config, files)
-        check_files(config, files)
+        config = self._checked(config, files)
         with as_job_error("the run could not be written"), self._queue.locked():
             infos = self._infos()
             name = find_same_run(config, infos) if reuse else ""
@@ -144,11 +143,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError as `submit`.
         """
-        for visitor in (owner, *owners):
-            check_owner(visitor)
-        configs = [self.limits.check_run(config, {}) for config in configs]
-        for config in configs:
-            check_files(config, {})
+        configs = [self._checked(config, {}) for config in configs]
         owners = owners or [owner] * len(configs)
         with as_job_error("the run could not be written"), self._queue.locked():
             names = self._add(configs, owners, owner, address, self._infos(), {}, first=False)
@@ -172,8 +167,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError as `submit`.
         """
-        check_owner(owner)
-        config = self.limits.check_run(config, {})
+        config = self._checked(config, {})
 
         def finish(folder: JobFolder) -> None:
             shutil.copytree(checkpoint, folder.checkpoint_path)
@@ -185,6 +179,13 @@ class Jobs(AbstractContextManager["Jobs"]):
             infos = self._infos()
             [name] = self._add([config], [owner], owner, address, infos, {}, False, finish)
         return name
+
+    def _checked(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
+        """Return the config with its minutes set. Raises JobError for an exceeded limit or an
+        invalid file."""
+        config = self.limits.check_run(config, files)
+        check_files(config, files)
+        return config
 
     def _add(
         self,
@@ -199,6 +200,8 @@ class Jobs(AbstractContextManager["Jobs"]):
     ) -> list[str]:
         """Write the folders of new runs, all or none, and return their names. `complete` is called
         with each folder before others can see it."""
+        for visitor in (requester, *owners):
+            check_owner(visitor)
         stored = [Requester(info.owner, info.address) for info in infos]
         waiting = [Requester(i.owner, i.address) for i in infos if i.status == "queued"]
         self.limits.check_capacity(waiting, stored, Requester(requester, address), len(configs))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import math
 import os
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +16,6 @@ from typing import Any, Self
 from transformer.app_folders import APP_FOLDER
 from transformer.config import ModelConfig, did_you_mean
 from transformer.jobs.errors import JobError
-from transformer.jobs.scheduler_address import check_cluster
 from transformer.jobs.shares import Requester, address_quota, exceeded_quota
 from transformer.training.run_config import TaskRun, TrainingRun
 
@@ -28,6 +29,9 @@ CGROUP_FILES = (
 """Files with a container's memory limit on Linux: cgroups v2 and v1."""
 TWO_RUNS_MEMORY = 4_000_000_000
 """Memory from which a machine trains two runs at once by default, in bytes."""
+KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
+"""Files in the folder of a cluster's keys: trusted certificates, own certificate, private key."""
+_SCHEDULER = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 _FIELD_TYPES: dict[str, tuple[Any, str]] = {
     "int": (int, "a whole number"),
     "float": (int | float, "a number"),
@@ -123,7 +127,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.teacher_token and not 12 <= len(self.teacher_token.strip()) <= 200:
             raise ValueError('teacher_token must have 12 to 200 characters, or none: ""')
-        check_cluster(self.executor, self.scheduler, self.cluster_keys)
+        _check_cluster(self.executor, self.scheduler, self.cluster_keys)
         for name, value in ((limit.name, getattr(self, limit.name)) for limit in fields(self)):
             if isinstance(value, str):
                 continue
@@ -243,3 +247,37 @@ class Limits:
                 f"the disk with the runs has {free / 1e9:.1f} GB free, and "
                 f"{self.disk_free / 1e9:.1f} GB must stay free: delete a run first"
             )
+
+
+def _check_cluster(executor: str, scheduler: str, keys: str) -> None:
+    """Raise ValueError for invalid settings, or for an unencrypted cluster on the network."""
+    if executor not in ("", "dask"):
+        raise ValueError(f'executor must be "dask", or "" for this machine, not {executor!r}')
+    if not executor:
+        if scheduler or keys:
+            raise ValueError('scheduler and cluster_keys need a cluster: add executor = "dask"')
+        return
+    match = _SCHEDULER.fullmatch(scheduler)
+    if not match or not 0 < int(match[3]) < 65536:
+        raise ValueError(
+            f"scheduler must be an address such as tls://10.0.0.5:8786, not {scheduler[:80]!r}"
+        )
+    if match[1] == "tcp":
+        if not _is_loopback(match[2]):
+            raise ValueError(
+                f"{scheduler} is not encrypted, and anyone who reaches a scheduler can run "
+                "programs there: use tls:// and cluster_keys; tcp:// is only for 127.0.0.1"
+            )
+        return
+    if not keys:
+        raise ValueError("tls:// needs cluster_keys, the folder of ca.pem, cert.pem and key.pem")
+    for name in KEY_FILES:
+        if not (Path(keys) / name).is_file():
+            raise ValueError(f"cluster_keys: the folder {keys} has no {name}")
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return name == "localhost" or ipaddress.ip_address(name.strip("[]")).is_loopback
+    except ValueError:
+        return False

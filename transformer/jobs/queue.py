@@ -20,8 +20,7 @@ from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import NAME, JobFolder, int_or_zero
 from transformer.jobs.shares import Requester, fair_order
 from transformer.text.files import exclusive, try_lock
-from transformer.training.errors import out_of_memory
-from transformer.training.run_folder import Status
+from transformer.training.run_folder import Status, out_of_memory
 
 _NEW_PREFIX, _REMOVED_PREFIX = ".coming-", ".going-"  # folders that are being created or removed
 MAX_LOSSES = 3  # after so many lost machines or killed workers, a job fails
@@ -40,7 +39,7 @@ class Kind:
         threads: threads of a worker.
         nice: niceness of the workers.
         memory: maximum bytes of memory of a worker.
-        seconds, cpu_seconds: maximum wall-clock and CPU time of a job; 0: no limit.
+        seconds: maximum time of a job; 0: no limit.
         hint: advice to the user if a job takes too long or too much memory.
         idle_seconds: seconds without a job after which a worker ends to free its memory; 0: never.
         abandoned_after: seconds after which a job is dropped that no page asks for; 0: never.
@@ -62,7 +61,6 @@ class Kind:
     nice: int = 0
     memory: int = 0
     seconds: float = 0.0
-    cpu_seconds: float = 0.0
     hint: str = ""
     idle_seconds: float = 0.0
     abandoned_after: float = 0.0

@@ -20,7 +20,7 @@ from typing import TextIO
 
 from transformer.jobs.errors import JobError
 from transformer.jobs.queue import Claim, Kind, Queue
-from transformer.training.errors import out_of_memory
+from transformer.training.run_folder import out_of_memory
 
 QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for jobs that another app has queued
 CONTROL_POLL_SECONDS = 0.1  # seconds between two checks of what may end a job
@@ -169,38 +169,25 @@ class Worker:
 
     def _watch(self, claim: Claim, finished: threading.Event) -> None:
         """Interrupt the job if there is a reason to; end the process if that has no effect."""
-        began, cpu_began = time.monotonic(), time.process_time()
+        began = time.monotonic()
         while not finished.wait(CONTROL_POLL_SECONDS):
             command = claim.folder.control().command
             if self.kind.saves:
                 if command == "pause":
                     return self._interrupt()
                 continue
-            allowed = self._exceeded(time.monotonic() - began, time.process_time() - cpu_began)
-            if allowed:
-                self._timed_out = (
-                    f"it took more than the {allowed} that this app allows; {self.kind.hint}"
-                )
-            # A short job goes on, since a page may ask for it again.
-            abandoned = not self.kind.cpu_seconds and self.queue.is_abandoned(claim.folder)
+            if 0 < self.kind.seconds < time.monotonic() - began:
+                minutes = f"{self.kind.seconds / 60:g} min"
+                self._timed_out = f"it took more than {minutes}, the limit here; {self.kind.hint}"
+            abandoned = self.queue.is_abandoned(claim.folder)
             if abandoned:
                 with suppress(OSError), self.queue.locked():
                     claim.folder.change_job(deleted=True)
-            if command == "stop" or allowed or abandoned:
+            if command == "stop" or self._timed_out or abandoned:
                 self._interrupt()
             if self._interrupted and not finished.wait(END_SECONDS):
                 self._release(claim, None)
                 os._exit(0)
-
-    def _exceeded(self, seconds: float, cpu_seconds: float) -> str:
-        """Return the limit that a job has exceeded, as a duration with its unit; "" if none."""
-        limits = (self.kind.seconds, seconds), (self.kind.cpu_seconds, cpu_seconds)
-        for limit, used in limits:
-            if 0 < limit < used:
-                in_minutes = limit < 1 or limit >= 60
-                amount, unit = (limit / 60, "minute") if in_minutes else (limit, "second")
-                return f"{amount:g} {unit}{'' if amount == 1 else 's'}"
-        return ""
 
     def _interrupt(self) -> None:
         if self._working:

@@ -16,8 +16,7 @@ from transformer.model import Transformer
 from transformer.text.batching import Batch
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task
 from transformer.training.evaluation_callback import MAX_TIME_SHARE
-from transformer.training.learner import Learner
-from transformer.training.machine import DTYPES, limit_threads
+from transformer.training.learner import DTYPES, Learner, limit_threads
 from transformer.training.run_config import TaskRun, TrainingRun
 
 SAMPLE_PAIRS = 200  # pairs whose lengths are averaged

@@ -21,8 +21,7 @@ from transformer.inference.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.text.tasks.gap import NO_TAG, GapTask, TaggedSequences
 from transformer.training.console import Console
-from transformer.training.learner import MixedPrecision
-from transformer.training.machine import N_SEEDS
+from transformer.training.learner import N_SEEDS, MixedPrecision
 from transformer.training.recipe import split_settings
 from transformer.training.run_config import Layer, LayerRun, RaceEntry
 from transformer.training.run_folder import LoopState, RunFolder, Status

@@ -19,11 +19,17 @@ from transformer.text import Vocabulary
 from transformer.text.languages import front_matter
 from transformer.training.console import Console, log
 from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
-from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
 from transformer.training.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
-from transformer.training.run_folder import BusyError, LoopState, RunError, RunFolder, Status
+from transformer.training.run_folder import (
+    BusyError,
+    LoopState,
+    RunError,
+    RunFolder,
+    Status,
+    as_training_error,
+)
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 

@@ -15,10 +15,14 @@ from typing import Any
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.errors import TrainingError, as_training_error
-from transformer.training.learner import MixedPrecision
-from transformer.training.machine import limit_threads, numeric_environment
-from transformer.training.run_folder import LoopState, RunFolder, Status
+from transformer.training.learner import MixedPrecision, limit_threads, numeric_environment
+from transformer.training.run_folder import (
+    LoopState,
+    RunFolder,
+    Status,
+    TrainingError,
+    as_training_error,
+)
 from transformer.training.schedule import learning_rate
 
 CONTROL_POLL_SECONDS = 0.1  # minimum time between two checks of control.json

@@ -19,8 +19,7 @@ from transformer.text.batching import make_batch
 from transformer.training.data import PreparedData, batches_from, epoch_plan
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
-from transformer.training.learner import Learner, save_tensors
-from transformer.training.machine import DTYPES, N_SEEDS, seed_generator
+from transformer.training.learner import DTYPES, N_SEEDS, Learner, save_tensors, seed_generator
 from transformer.training.run_folder import LoopState, RunFolder
 from transformer.training.trainer import TrainTask
 
