@@ -158,7 +158,7 @@ const paint = (pen) => {
 def test_svg_drawing_matches_canvas_drawing_and_any_text_is_well_formed(
     page: Page, tmp_path: Path
 ) -> None:
-    names = 'import { el } from "./base.js";\nimport { svgPen } from "./svg-pen.js";'
+    names = 'import { el } from "./common/base.js";\nimport { svgPen } from "./common/svg-pen.js";'
     open_script(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
     images = page.evaluate(
         """async () => {

@@ -153,7 +153,7 @@ def mount_table(
 ) -> Locator:
     """Open the table as a file that records its reports in `window.reports`."""
     data = base64.b64encode(tensor_data(table, cell)).decode()
-    start = f"""import {{ tensorsView }} from "./tensors.js";
+    start = f"""import {{ tensorsView }} from "./inside/tensors.js";
 window.reports = [];
 const view = tensorsView(document.body, (state) => window.reports.push(state));
 document.querySelector(".hu").classList.add("hu-file");
@@ -249,7 +249,7 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
 
 def test_tables_of_the_same_width_show_the_same_columns(page: Page, tmp_path: Path) -> None:
     data = base64.b64encode(tensor_data(wide_table())).decode()
-    start = f"""import {{ tensorsView }} from "./tensors.js";
+    start = f"""import {{ tensorsView }} from "./inside/tensors.js";
 for (const name of ["one", "two"]) {{
   const container = document.createElement("section");
   document.body.append(container);

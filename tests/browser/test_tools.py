@@ -201,8 +201,8 @@ def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
         page,
         folder,
         f"""{TABS}
-import {{ el }} from "./base.js";
-import {{ explorerView }} from "./explorer.js";
+import {{ el }} from "./common/base.js";
+import {{ explorerView }} from "./explorer/explorer.js";
         const host = document.createElement("div");
         const root = host.attachShadow({{ mode: "open" }});
         document.body.append(host);

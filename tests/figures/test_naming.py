@@ -37,7 +37,7 @@ BROWSER = Path(figures.__file__).parent / "browser"
 
 def run_script(script: str) -> Any:
     """Return what a script prints that imports naming.js as `n`."""
-    import_line = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
+    import_line = f"const n = await import({json.dumps((BROWSER / 'common/naming.js').as_uri())});"
     return json.loads(deno("eval", "--quiet", import_line + script))
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.figures.deno import SCRIPTS, deno
 from transformer.figures import module, modules, style, translation_data, translation_page
 from transformer.figures.modules import join_modules
-from transformer.figures.views import COMPONENTS, TABS, page
+from transformer.figures.views import COMPONENTS, EXPLORER, TABS, page
 
 FILES = {
     "base.js": """// What all share.
@@ -42,6 +42,10 @@ ENTRY = """import { left } from "./left.js";
 import { right } from "./right.js";
 export default left + right;"""
 BROWSER = Path(modules.__file__).parent / "browser"
+VIEW_FOLDERS = sorted(
+    {"common", "site", *COMPONENTS.values(), *(path.split("/")[0] for path in EXPLORER.values())}
+)
+"""Folders of `BROWSER` whose scripts are joined."""
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
 # Names, not addresses that anyone asks.
 NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
@@ -123,7 +127,7 @@ def test_scripts_load_nothing_and_parse_no_html(view: str) -> None:
 
 def test_no_string_contains_a_line_that_is_removed() -> None:
     """Joining removes comments and empty lines, so a string of several lines must not have any."""
-    for script in BROWSER.glob("*.js"):
+    for script in (path for folder in VIEW_FOLDERS for path in BROWSER.glob(f"{folder}/*.js")):
         is_in_string = False
         for line in script.read_text(encoding="utf-8").splitlines():
             is_removed = re.match(r"\s*(//|/?\*|$)", line)
@@ -133,24 +137,26 @@ def test_no_string_contains_a_line_that_is_removed() -> None:
         assert not is_in_string, script
 
 
-def test_every_script_and_style_is_used() -> None:
+def test_every_script_and_style_of_the_views_is_used() -> None:
     # Names of the lessons' questions are those of other views: they are joined by themselves.
-    lesson = join_modules('import { lessonView } from "./lesson.js";\n')
-    uses = [(view, f"{view}View") for view in COMPONENTS if view != "lesson"]
+    lesson = join_modules('import { lessonView } from "./lessons/lesson.js";\n')
+    uses = [(f"{folder}/{view}", f"{view}View") for view, folder in COMPONENTS.items()]
+    uses.remove(("lessons/lesson", "lessonView"))
     uses += [
-        ("file", "openFile"),
-        ("view-loader", "servedView"),
-        ("live", "openLive"),
-        ("live-lesson", "openLesson"),
+        ("common/file", "openFile"),
+        ("common/view-loader", "servedView"),
+        ("site/live", "openLive"),
+        ("site/live-lesson", "openLesson"),
+        ("explorer/explorer-mount", "mountExplorer"),
+        ("explorer/explorer-widget", "explorerWidget"),
     ]
-    uses += [("explorer-widget", "explorerWidget")]
     names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
-    entry = [TABS, 'import { mountExplorer } from "./explorer-mount.js";', *names]
-    joined = join_modules("\n".join(entry) + "\n")
-    assert {file for file in (*joined.files, *lesson.files) if "/" not in file} == {
-        path.name for path in BROWSER.glob("*.js")
-    }
-    ends = [path.read_text(encoding="utf-8").splitlines()[-3:] for path in BROWSER.glob("*.css")]
+    joined = join_modules("\n".join([TABS, *names]) + "\n")
+    scripts = {path for folder in VIEW_FOLDERS for path in BROWSER.glob(f"{folder}/*.js")}
+    used = {*joined.files, *lesson.files}
+    assert {path.relative_to(BROWSER).as_posix() for path in scripts} <= used
+    sheets = [path for folder in VIEW_FOLDERS for path in BROWSER.glob(f"{folder}/*.css")]
+    ends = [path.read_text(encoding="utf-8").splitlines()[-3:] for path in sheets]
     assert [end for end in ends if "\n".join(end) not in joined.style + lesson.style] == []
 
 

@@ -54,7 +54,7 @@ def hue_distance(first: str, second: str) -> float:
 
 
 def test_the_selection_colour_differs_from_negative_values() -> None:
-    style = (BROWSER / "base.css").read_text(encoding="utf-8")
+    style = (BROWSER / "common/base.css").read_text(encoding="utf-8")
     match = re.search(r"--hu-choice: (#\w{6});", style)
     assert match
     choice = match[1]
@@ -74,7 +74,7 @@ def test_the_selection_colour_differs_from_negative_values() -> None:
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_only_negative_values_are_orange(name: str) -> None:
-    style = (BROWSER / "base.css").read_text(encoding="utf-8")
+    style = (BROWSER / "common/base.css").read_text(encoding="utf-8")
     page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
     series = DARK if name == "dark" else LIGHT
     assert [colour.lower() for colour in page["chartCategoricalColors"]] == [*series]

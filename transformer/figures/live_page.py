@@ -18,7 +18,7 @@ BROWSER = Path(__file__).parent / "browser"
 WORKER_FOLDERS = ("live", "model", "questions", "trace")
 """Folders of `browser/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
-WORKER_FILES = ("naming.js",)
+WORKER_FILES = ("common/naming.js",)
 """Modules of the views that the worker loads as well."""
 SERVICE_WORKER = "live/service-worker.js"
 
@@ -41,7 +41,7 @@ def live_script() -> JoinedModules:
     """Return the script of the first page and of the lessons, and the style of all views."""
     imports = "".join(
         f'import {{ {name} }} from "./{file}.js";\n'
-        for name, file in (("openLesson", "live-lesson"), ("openLive", "live"))
+        for name, file in (("openLesson", "site/live-lesson"), ("openLive", "site/live"))
     )
     read_function = (
         "const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');\n"
@@ -79,7 +79,7 @@ def service_worker(version: str, files: Sequence[str]) -> str:
 
 
 def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
-    """Return the first page. `browser/live.js` reads `site`; `lead` and `footer` are Markdown."""
+    """Return the first page. `site/live.js` reads `site`; `lead` and `footer` are Markdown."""
     main = _MAIN.format(
         title=escape(title),
         lead="".join(f"<p>{html_of(text)}</p>" for text in lead),

@@ -3,8 +3,8 @@
 Modules may only use `import { a, b } from "./file.js";`, also from another folder, and `export`
 before a function, a class or a constant, which every JavaScript tool understands. A script's style
 is the CSS file of the same name, if there is one; a style that builds on another begins with
-`@import "file.css";`. Nothing is renamed: joined modules share one scope, so every top-level name
-must be unique.
+`@import "../folder/file.css";`. Nothing is renamed: joined modules share one scope, so every
+top-level name must be unique.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ENTRY = "the script"
 _IMPORT = re.compile(
     r'^import \{\s*(\w+(?:,\s*\w+)*),?\s*\} from "(\.{1,2}/[\w./-]+\.js)";\n', re.M
 )
-_STYLE_IMPORT = re.compile(r'^@import "([\w-]+\.css)";\n', re.M)
+_STYLE_IMPORT = re.compile(r'^@import "([\w./-]+\.css)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.M)
 _OTHER_STATEMENT = re.compile(r"^(?:import|export)\b.*", re.M)
 _NAMES = re.compile(r"^(?:async function|function|const|let|class) (\w+|\[[\w, ]+\])", re.M)
@@ -120,7 +120,8 @@ def _styles(scripts: Iterable[str], folder: Path) -> str:
         if file in import_chain:
             raise ValueError(f"Circular import: {' → '.join((*import_chain, file))}.")
         text = (folder / file).read_text(encoding="utf-8")
-        for imported in _STYLE_IMPORT.findall(text):
+        for path in _STYLE_IMPORT.findall(text):
+            imported = posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
             if not (folder / imported).exists():
                 raise ValueError(f"{file} imports {imported}, which is not in {folder.name}/.")
             if imported not in sheets:

@@ -1,7 +1,7 @@
 """Lesson pages of the static site: a course of questions, each with a view to find the answer in.
 
 Each answer to choose is a `<details>` element, and a page of `views` loads in a frame when it is
-opened. A question about the picture of a sentence is asked by `browser/live-lesson.js`, about any
+opened. A question about the picture of a sentence is asked by `site/live-lesson.js`, about any
 sentence.
 """
 
@@ -90,7 +90,7 @@ class CourseStep:
         exhibit: what the question refers to, such as a translation.
         quote: a line in which to find the mistake.
         train_link: the page that trains such a model.
-        site, live: data of the models and of this lesson for `browser/live-lesson.js`; None if the
+        site, live: data of the models and of this lesson for `site/live-lesson.js`; None if the
             question is not asked about a model in the page.
     """
 

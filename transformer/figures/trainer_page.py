@@ -13,7 +13,13 @@ from transformer.figures.site_frame import NOT_STARTED, page_html
 
 BROWSER = Path(__file__).parent / "browser"
 FOLDERS = ("model", "training", "trainer")
-FILES = ("base.js", "naming.js", "head-codes.js", "mount.js", "base.css")
+FILES = (
+    "common/base.js",
+    "common/naming.js",
+    "common/head-codes.js",
+    "common/mount.js",
+    "common/base.css",
+)
 TITLE = "Train a Transformer in this tab"
 # Products run in WebAssembly; other origins are blocked, so what is typed stays here.
 POLICY = (
@@ -45,6 +51,6 @@ def trainer_page(footer: str) -> str:
         footer,
         policy=POLICY,
         current="train.html",
-        styles=("scripts/base.css", "scripts/trainer/trainer.css"),
+        styles=("scripts/common/base.css", "scripts/trainer/trainer.css"),
         scripts='<script type="module" src="scripts/trainer/page.js"></script>',
     )

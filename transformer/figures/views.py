@@ -17,40 +17,42 @@ from typing import Any
 
 from transformer.figures.modules import JoinedModules, join_modules
 
-COMPONENTS = (
-    "glance",
-    "explorer",
-    "translation",
-    "film",
-    "moments",
-    "figure1",
-    "tensors",
-    "contributions",
-    "switchboard",
-    "headgrid",
-    "copylink",
-    "seeit",
-    "lesson",
-    "classroom",
-    "wall",
-)
-"""Views that a page can mount: `browser/film.js` exports `filmView`, and so on."""
+COMPONENTS = {
+    "glance": "glance",
+    "explorer": "explorer",
+    "translation": "decoding",
+    "film": "film",
+    "moments": "film",
+    "figure1": "inside",
+    "tensors": "inside",
+    "contributions": "inside",
+    "switchboard": "grids",
+    "headgrid": "grids",
+    "wall": "grids",
+    "copylink": "frame",
+    "seeit": "frame",
+    "classroom": "frame",
+    "lesson": "lessons",
+}
+"""Views that a page can mount, each with its folder: `browser/film/film.js` exports `filmView`, and
+so on."""
 
 EXPLORER = {
-    "heads": "heads",
-    "model": "model",
-    "heatmap": "heatmap",
-    "query-key": "querykey",
-    "decoding": "decoding",
-    "compare": "compare",
+    "heads": "heads/heads",
+    "model": "explorer/model",
+    "heatmap": "explorer/heatmap",
+    "query-key": "querykey/querykey",
+    "decoding": "decoding/decoding",
+    "compare": "compare/compare",
 }
-"""The explorer's views in the order of their tabs, each with its script; `browser/heads.js` exports
-`headsTab`, and so on."""
+"""The explorer's views in the order of their tabs, each with its script; `browser/heads/heads.js`
+exports `headsTab`, and so on."""
 
+_TAB_NAMES = {name: f"{script.rpartition('/')[2]}Tab" for name, script in EXPLORER.items()}
 TABS = "\n".join(
     [
-        *(f'import {{ {script}Tab }} from "./{script}.js";' for script in EXPLORER.values()),
-        *["const TABS = {", *(f'  "{name}": {file}Tab,' for name, file in EXPLORER.items()), "};"],
+        *(f'import {{ {_TAB_NAMES[n]} }} from "./{script}.js";' for n, script in EXPLORER.items()),
+        *["const TABS = {", *(f'  "{name}": {tab},' for name, tab in _TAB_NAMES.items()), "};"],
     ]
 )
 """Script that imports the explorer's views and defines them as `TABS`."""
@@ -100,27 +102,31 @@ def loader(path: str, pages: Sequence[str]) -> str:
     """
     arguments = f"{json.dumps(path)}, {json.dumps(list(pages))}"
     return join_modules(
-        f"{_use('view-loader', 'servedView')}\nexport default await servedView({arguments});"
+        f"{_use('common/view-loader', 'servedView')}\nexport default await servedView({arguments});"
     ).script
 
 
 @cache
 def _component(view: str) -> JoinedModules:
     if view == "explorer":
-        start = f"{TABS}\n{_use('explorer-mount', 'mountExplorer')}\n"
+        start = f"{TABS}\n{_use('explorer/explorer-mount', 'mountExplorer')}\n"
         return join_modules(f"{start}export default mountExplorer(TABS);")
-    names = f"{_use(view, f'{view}View')}\n{_use('mount', 'streamlitComponent')}\n"
+    names = f"{_use_view(view)}\n{_use('common/mount', 'streamlitComponent')}\n"
     return join_modules(f"{names}export default streamlitComponent({view}View);")
 
 
 def widget_module() -> JoinedModules:
     """Return the explorer as the front-end module of an anywidget, which exports `{ render }`."""
-    start = f"{TABS}\n{_use('explorer-widget', 'explorerWidget')}\n"
+    start = f"{TABS}\n{_use('explorer/explorer-widget', 'explorerWidget')}\n"
     return _joined(f"{start}export default explorerWidget(TABS);")
 
 
 def _use(script: str, name: str) -> str:
     return f'import {{ {name} }} from "./{script}.js";'
+
+
+def _use_view(view: str) -> str:
+    return _use(f"{COMPONENTS[view]}/{view}", f"{view}View")
 
 
 def page(start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
@@ -150,7 +156,7 @@ def packed_page(view: str, data: bytes, title: str) -> str:
 
 
 def _open_file_script(view: str, read: str) -> str:
-    names = f"{_use(view, f'{view}View')}\n{_use('file', f'{read}, openFile')}\n"
+    names = f"{_use_view(view)}\n{_use('common/file', f'{read}, openFile')}\n"
     return f'{names}openFile({view}View, await {read}(document.getElementById("hu-first")));'
 
 
@@ -160,7 +166,7 @@ def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
 
 
 def json_script(name: str, data: Mapping[str, Any]) -> str:
-    """Return a script element that holds the data, for `jsonIn` of `browser/file.js`."""
+    """Return a script element that holds the data, for `jsonIn` of `common/file.js`."""
     # Inside a script element only "<" could close it or open a comment.
     escaped_json = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{escaped_json}</script>'

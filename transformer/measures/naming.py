@@ -2,7 +2,7 @@
 
 Names of tokens are exact, as in the model, with "▁" at the beginning of words, `<s>` and `</s>`, or
 readable, without these symbols. Layers and heads are counted from 1; addresses and the Python API,
-as in `trace.weights(kind, layer)[head]`, count from 0. `browser/naming.js` does the same.
+as in `trace.weights(kind, layer)[head]`, count from 0. `common/naming.js` does the same.
 """
 
 from __future__ import annotations

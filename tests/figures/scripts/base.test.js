@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isBright, luminance } from "../../../transformer/figures/browser/base.js";
+import { isBright, luminance } from "../../../transformer/figures/browser/common/base.js";
 
 test("luminance is that of WCAG 2.2", () => {
   assert.equal(luminance(0xffffffff), 1);

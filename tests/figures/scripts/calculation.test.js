@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hypothesisText, layoutTree } from "../../../transformer/figures/browser/decoding-tree.js";
-import { calculationOf, softmaxOf } from "../../../transformer/figures/browser/querykey-calculation.js";
-import { makeStore } from "../../../transformer/figures/browser/store.js";
+import { hypothesisText, layoutTree } from "../../../transformer/figures/browser/decoding/decoding-tree.js";
+import { calculationOf, softmaxOf } from "../../../transformer/figures/browser/querykey/querykey-calculation.js";
+import { makeStore } from "../../../transformer/figures/browser/explorer/store.js";
 import { unpack } from "../../../transformer/figures/browser/trace/packing.js";
 import { near, random, side, STATE } from "./fixtures.js";
 

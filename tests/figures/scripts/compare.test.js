@@ -8,9 +8,9 @@ import {
   compareTables,
   divergingLevel,
   piecePairs,
-} from "../../../transformer/figures/browser/compare-tables.js";
-import { differingPositions, parseForced } from "../../../transformer/figures/browser/decoding.js";
-import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
+} from "../../../transformer/figures/browser/compare/compare-tables.js";
+import { differingPositions, parseForced } from "../../../transformer/figures/browser/decoding/decoding.js";
+import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
 import { random, side, STATE } from "./fixtures.js";
 
 const pieces = (texts) =>

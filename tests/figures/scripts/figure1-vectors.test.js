@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pathsInto, pointAlong } from "../../../transformer/figures/browser/figure1-vectors.js";
+import { pathsInto, pointAlong } from "../../../transformer/figures/browser/inside/figure1-vectors.js";
 
 const FIGURE = {
   boxes: {

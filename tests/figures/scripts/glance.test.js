@@ -13,8 +13,8 @@ import {
   unsureWords,
   wholePercent,
   withoutPunctuation,
-} from "../../../transformer/figures/browser/glance-playback.js";
-import { changeOf, withHead } from "../../../transformer/figures/browser/glance-strip.js";
+} from "../../../transformer/figures/browser/glance/glance-playback.js";
+import { changeOf, withHead } from "../../../transformer/figures/browser/glance/glance-strip.js";
 import { random } from "./fixtures.js";
 
 const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({

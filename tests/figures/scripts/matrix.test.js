@@ -3,16 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hasUnevenSums, layoutCells } from "../../../transformer/figures/browser/cells.js";
-import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
-import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
+import { hasUnevenSums, layoutCells } from "../../../transformer/figures/browser/common/cells.js";
+import { stepHead } from "../../../transformer/figures/browser/decoding/decoding-step.js";
+import { spanOf } from "../../../transformer/figures/browser/explorer/heatmap.js";
 import {
   headStyles,
   layoutLines,
   lineExponent,
   strongestLines,
   tokenAt,
-} from "../../../transformer/figures/browser/heads-lines.js";
+} from "../../../transformer/figures/browser/heads/heads-lines.js";
 import {
   combinedHeads,
   matrixOf,
@@ -20,7 +20,7 @@ import {
   parseHeads,
   shade,
   writeHeads,
-} from "../../../transformer/figures/browser/matrix.js";
+} from "../../../transformer/figures/browser/common/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();

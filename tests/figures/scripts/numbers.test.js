@@ -10,8 +10,8 @@ import {
   percentText,
   showWeight,
   tensorNumber,
-} from "../../../transformer/figures/browser/numbers.js";
-import { contrast, formatMeasure, formatOffset } from "../../../transformer/figures/browser/measures.js";
+} from "../../../transformer/figures/browser/common/numbers.js";
+import { contrast, formatMeasure, formatOffset } from "../../../transformer/figures/browser/common/measures.js";
 import { random } from "./fixtures.js";
 
 const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

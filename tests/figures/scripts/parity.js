@@ -7,14 +7,14 @@ import { finish, Translator } from "../../../transformer/figures/browser/model/t
 import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
 import { LessonCase, unpackCase } from "../../../transformer/figures/browser/questions/case.js";
 import { questionOf, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
-import { unpackGlance } from "../../../transformer/figures/browser/glance.js";
-import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
-import { makeStore } from "../../../transformer/figures/browser/store.js";
+import { unpackGlance } from "../../../transformer/figures/browser/glance/glance.js";
+import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
+import { makeStore } from "../../../transformer/figures/browser/explorer/store.js";
 import { startState } from "../../../transformer/figures/browser/trace/explorer-data.js";
 import { measureNames } from "../../../transformer/figures/browser/trace/head-measures.js";
 import { packTrace, vectorPart, vectorParts } from "../../../transformer/figures/browser/trace/pack-trace.js";
 import { notices } from "../../../transformer/figures/browser/trace/sentence-heads.js";
-import { tableRows } from "../../../transformer/figures/browser/translation.js";
+import { tableRows } from "../../../transformer/figures/browser/decoding/translation.js";
 import { wordAlternatives } from "../../../transformer/figures/browser/trace/alternatives.js";
 
 const [command, folder, checkpoint, products] = Deno.args;

@@ -12,7 +12,7 @@ import {
   positionsIn,
   strongestAttention,
   strongestHeads,
-} from "../../../transformer/figures/browser/pins.js";
+} from "../../../transformer/figures/browser/explorer/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
 const withPlainWords = (pieceLabels, words, names) => ({ ...pieceLabels, plain: words, plain_labels: names });

@@ -12,7 +12,7 @@ import { descriptionOf, makeRuns } from "../../../transformer/figures/browser/tr
 import { modelFile, pairsOf, readModelFile } from "../../../transformer/figures/browser/trainer/saved.js";
 import { headWeights } from "../../../transformer/figures/browser/trainer/heads.js";
 import { meanWithInterval, successor, verdict } from "../../../transformer/figures/browser/trainer/verdict.js";
-import { setExactNames } from "../../../transformer/figures/browser/naming.js";
+import { setExactNames } from "../../../transformer/figures/browser/common/naming.js";
 import { thinned } from "../../../transformer/figures/browser/trainer/curves.js";
 import { checkpointOf } from "../../../transformer/figures/browser/training/checkpoint.js";
 import { Run } from "../../../transformer/figures/browser/training/run.js";

@@ -267,7 +267,7 @@ def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
 
 
 def _field_data(field: Field) -> dict[str, Any]:
-    """Return what the values of a field of the address may be, for `browser/live-explore.js`."""
+    """Return what the values of a field of the address may be, for `site/live-explore.js`."""
     if not isinstance(field.default, str):
         return {"bounds": list(field.bounds)}
     return {"choices": list(field.choices)} if field.choices else {"form": field.form[0]}

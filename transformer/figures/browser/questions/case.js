@@ -1,7 +1,7 @@
 // A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
 // Markdown.
 
-import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../naming.js";
+import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../common/naming.js";
 import { HeadWeights } from "../trace/head-weights.js";
 import { unpackTrace } from "../trace/packed-trace.js";
 import { unpack } from "../trace/packing.js";

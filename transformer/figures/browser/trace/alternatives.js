@@ -1,7 +1,7 @@
 // Finds alternatives to the words of a translation: forces a probable piece that was not chosen, and completes
 // its word greedily. The same as inference/alternatives.py.
 
-import { BLANK } from "../naming.js";
+import { BLANK } from "../common/naming.js";
 import { softmax } from "../model/tensor.js";
 import { beginsWord, isControl, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
 

@@ -1,6 +1,6 @@
 // What a run shows, in sentences made from the numbers that are drawn.
 
-import { headName, layerName } from "../naming.js";
+import { headName, layerName } from "../common/naming.js";
 import { accuracyByLength } from "./curves.js";
 import { HEAD_KINDS } from "./heads.js";
 import { MODEL_NAMES } from "./knobs.js";

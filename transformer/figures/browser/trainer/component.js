@@ -1,12 +1,12 @@
 // "Train in this tab" in the app: the same page as a Streamlit component. The app keeps the run's link in its address.
 
-import { streamlitComponent } from "../mount.js";
+import { streamlitComponent } from "../common/mount.js";
 import { modelFile } from "./saved.js";
 import { openTrainer } from "./view.js";
 
 const CHUNK = 32_768; // bytes that are made characters at once
 const REPORT_AFTER_MS = 400; // a report reruns the app's page, so that quick changes are reported once
-const sheets = ["../base.css", "./trainer.css"].map((path) => fetch(new URL(path, import.meta.url)));
+const sheets = ["../common/base.css", "./trainer.css"].map((path) => fetch(new URL(path, import.meta.url)));
 
 export const STYLE = (await Promise.all(sheets.map(async (sheet) => (await sheet).text()))).join("\n");
 

@@ -1,6 +1,6 @@
 // Curves of all runs over the steps: loss, accuracy and learning rate; and the tree of forks below them on the same axis.
 
-import { el, SVG } from "../base.js";
+import { el, SVG } from "../common/base.js";
 import { percent } from "./verdict.js";
 
 const MAX_POINTS = 300;

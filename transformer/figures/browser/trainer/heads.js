@@ -1,8 +1,8 @@
 // All heads of a model that is learning, one small picture each: rows are queries, columns keys. A click switches the
 // head off from this step on, in a fork.
 
-import { el } from "../base.js";
-import { headName, shortName } from "../naming.js";
+import { el } from "../common/base.js";
+import { headName, shortName } from "../common/naming.js";
 
 export const HEAD_KINDS = [
   { kind: "encoder", letter: "e", name: "Encoder self-attention" },

@@ -1,6 +1,6 @@
 // The settings of a run as a form. A change begins a new run, or forks the selected one.
 
-import { el } from "../base.js";
+import { el } from "../common/base.js";
 import { CHANGEABLE } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 

@@ -1,6 +1,6 @@
 // What the model writes for the examples: source, output and whether it is right. A click shows the heads of an example.
 
-import { el } from "../base.js";
+import { el } from "../common/base.js";
 
 /** @typedef {import("../training/protocol.d.ts").Example} Example */
 

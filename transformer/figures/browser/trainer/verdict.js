@@ -1,7 +1,7 @@
 // What a fork changed, over several seeds: a difference with an interval, or the plain statement that the seeds do not
 // support one.
 
-import { headName } from "../naming.js";
+import { headName } from "../common/naming.js";
 
 // Quantiles 0.975 of Student's t distribution by degrees of freedom, from 1 on (as in every table of it).
 const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];

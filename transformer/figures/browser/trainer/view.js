@@ -1,9 +1,9 @@
 // The page that trains in this tab: what the model writes now, all its heads, curves, and the tree of forks. Every
 // change is part of the link.
 
-import { colours, download, el } from "../base.js";
-import { setExactNames } from "../naming.js";
-import { readOff } from "../head-codes.js";
+import { colours, download, el } from "../common/base.js";
+import { setExactNames } from "../common/naming.js";
+import { readOff } from "../common/head-codes.js";
 import { caption, changeText, comparison, runName, runState } from "./captions.js";
 import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeHeads } from "./heads.js";

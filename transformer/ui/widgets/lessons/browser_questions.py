@@ -1,6 +1,6 @@
 """Questions that the visitor's browser makes from the packed trace of a lesson's sentence.
 
-`browser/lesson.js` draws the picture, makes the question once a session and sends it. It is shown
+`lessons/lesson.js` draws the picture, makes the question once a session and sends it. It is shown
 to this visitor only; a class collects the numbers of the chosen options.
 """
 

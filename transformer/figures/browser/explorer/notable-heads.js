@@ -1,0 +1,40 @@
+// The list of heads worth noticing in this sentence; a button opens each.
+
+import { el } from "../common/base.js";
+import { hasExactNames, headName } from "../common/naming.js";
+import { KINDS } from "../common/options.js";
+
+// `openState(changes)` is called with the state of the explorer that shows the head.
+/** @param {(changes: Partial<State>) => void} openState */
+export function makeNotableHeads(openState) {
+  const list = el("ul", {});
+  const node = el("section", { class: "hu-notices", "aria-label": "What to notice in this sentence" }, list);
+
+  /** @type {Notice[]} */
+  let notableHeads = [];
+  let drawnKey = "";
+
+  /** @param {Notice[]} newHeads */
+  const show = (newHeads) => {
+    notableHeads = newHeads;
+  };
+
+  function draw() {
+    const newKey = `${hasExactNames()} ${JSON.stringify(notableHeads)}`;
+    if (newKey === drawnKey) return;
+    drawnKey = newKey;
+    node.hidden = !notableHeads.length;
+    list.replaceChildren(...notableHeads.map(({ segments, state: changes }) => {
+      const button = el(
+        "button",
+        { type: "button" },
+        `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`,
+      );
+      button.addEventListener("click", () => openState(changes));
+      const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
+      return el("li", {}, ...text, " ", button);
+    }));
+  }
+
+  return { node, show, draw };
+}

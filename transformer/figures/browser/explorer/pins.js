@@ -1,0 +1,108 @@
+// Pinned words: which words can be pinned, and how much every head attends to or from one.
+
+import { allHeads } from "../common/matrix.js";
+
+/** @typedef {{ sentence: "s" | "t", word: number, label: string, members: number[] }} Pinned */
+/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} PinAttention */
+
+// The words of the source ("s") and of the translation ("t"), in order.
+/** @param {Side} side @returns {Pinned[]} */
+export function pinnableWords(side) {
+  const wordsOf = (sentence, { plain, plain_labels }) =>
+    plain_labels.flatMap((
+      label,
+      word,
+    ) => (label
+      ? [{ sentence, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
+      : [])
+    );
+  const target = side.kinds.some((kind) => kind !== "encoder") ? wordsOf("t", side.tgt) : [];
+  return [...wordsOf("s", side.src), ...target];
+}
+
+// The pinned word of the state, found by any of its pieces; null if there is none.
+/** @param {Side} side @param {string} pin @returns {Pinned | null} */
+export function pinnedWord(side, pin) {
+  const position = Number(pin.slice(1));
+  return pin
+    ? pinnableWords(side).find((pinned) => pinned.sentence === pin[0] && pinned.members.includes(position)) ?? null
+    : null;
+}
+
+// The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
+// it writes, which the decoder reads one position later.
+/** @param {Side} side @param {Kind} kind @param {"q" | "k"} axis @param {number} position */
+export function wordAt(side, kind, axis, position) {
+  const source = kind === "encoder" || (kind === "cross" && axis === "k");
+  const readPosition = kind === "cross" && axis === "q" ? position + 1 : position;
+  return pinnedWord(side, `${source ? "s" : "t"}${readPosition}`);
+}
+
+/** @param {Pinned} pinned */
+export const pinOf = ({ sentence, members }) => `${sentence}${members[0]}`;
+
+// How a kind of attention contains the word: as a column that gets attention, as a row that gives it.
+const DIRECTIONS_BY_KIND = {
+  s: { encoder: ["to", "from"], cross: ["to"] },
+  t: { decoder: ["to", "from"], cross: ["from"] },
+};
+/** @param {Side} side @param {Pinned} pinned @param {State["way"]} way @returns {[Kind, ("to" | "from")[]][]} */
+export function positionsIn(side, { sentence }, way) {
+  return side.kinds.flatMap((kind) => {
+    const directions = (DIRECTIONS_BY_KIND[sentence][kind] || []).filter((direction) =>
+      way === "both" || direction === way
+    );
+    return directions.length ? [[kind, directions]] : [];
+  });
+}
+
+// The strongest attention of one head: to the word, from it, or the stronger of the two.
+/** @param {Side} side @param {Pinned} pinned @returns {PinAttention} */
+function headAttention(side, pinned, kind, directions, { layer, head }) {
+  const attentions = directions.map((way) => {
+    const { weights, others, words } = side.pinWeights[kind][way];
+    // In cross-attention, a token is written by the row before the one that reads it.
+    const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
+    const index = (layer * side.n_heads + head) * words + word;
+    const { rows, columns, writes } = side.labels(kind);
+    const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
+    return { kind, layer, head, way, weight: weights[index], other: labels.plain_labels[others[index]] };
+  });
+  return attentions.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
+}
+
+// All heads of a kind, layer by layer.
+/** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} directions */
+export function strongestAttention(side, pinned, kind, directions) {
+  return allHeads(side, kind).map((head) => headAttention(side, pinned, kind, directions, head));
+}
+
+// The heads of all kinds with the strongest attention to or from the word, at most `limit` with a weight above 0.
+/** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
+export function strongestHeads(side, pinned, way, limit = 5) {
+  return positionsIn(side, pinned, way).flatMap(([kind, directions]) =>
+    strongestAttention(side, pinned, kind, directions)
+  )
+    .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, limit);
+}
+
+// The rows ("q…") and columns ("k…") of a kind that belong to the pinned word.
+/** @param {Side} side @param {State} state */
+export function pinnedTokens(side, { pin, way, kind }) {
+  const pinned = pinnedWord(side, pin);
+  const [, directions] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
+  return (directions || []).flatMap((direction) =>
+    pinned.members.map((
+      position,
+    ) => (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`))
+  );
+}
+
+// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]. With `isFullSentence` it adds
+// that in cross-attention a word attends when it is written.
+/** @param {PinAttention} attention @param {string} label @returns {[string, boolean][]} */
+export function attentionText({ way, other, kind, weight }, label, isFullSentence = false) {
+  if (!(weight > 0)) return [["no other word", false]];
+  const verb = isFullSentence && kind === "cross" ? "attends, when it is written, to" : "attends to";
+  return way === "to" ? [[other, true], [verb, false], [label, true]] : [[label, true], [verb, false], [other, true]];
+}

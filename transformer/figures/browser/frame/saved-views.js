@@ -1,0 +1,288 @@
+// Saved views and their dialog: save, name, annotate, reorder, remove and export.
+
+import { splitAddress } from "../common/address.js";
+import { download, el } from "../common/base.js";
+
+// The browser stores a list that is read, changed and written as a whole. A view is `{ page, query, title,
+// note, day }`; `page` must be one of the app's, so that an imported list cannot link elsewhere.
+/** @typedef {{ page: string, query: string, title: string, note: string, day: string }} SavedView */
+
+export const FORMAT = "heads-up views 1";
+export const MAX_VIEWS = 100;
+const MAX_CHARACTERS = { query: 8000, title: 200, note: 2000, day: 10 };
+const STORAGE_KEY = "heads-up.views";
+
+// The stored list; empty if the browser stores nothing or something invalid.
+/** @param {Pick<Storage, "getItem">} storage @param {string[]} pages @returns {SavedView[]} */
+export function storedViews(storage, pages) {
+  try {
+    return parseViews(storage.getItem(STORAGE_KEY) || "", pages);
+  } catch {
+    return [];
+  }
+}
+
+// Stores the list. Returns false if the browser does not allow it.
+/** @param {Pick<Storage, "setItem">} storage @param {SavedView[]} views */
+export function storeViews(storage, views) {
+  try {
+    storage.setItem(STORAGE_KEY, jsonOf(views));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param {SavedView[]} views */
+export const jsonOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 2)}\n`;
+
+// Parses the text that `jsonOf` writes. Throws an Error whose message says what is wrong.
+/** @param {string} text @param {string[]} pages @returns {SavedView[]} */
+export function parseViews(text, pages) {
+  let content = null;
+  try {
+    content = JSON.parse(text);
+  } catch {
+    throw new Error("This file is not valid JSON, so it contains no list of views.");
+  }
+  if (content?.format !== FORMAT || !Array.isArray(content.views)) {
+    throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
+  }
+  if (content.views.length > MAX_VIEWS) {
+    throw new Error(`This list has ${content.views.length} views; at most ${MAX_VIEWS} can be saved.`);
+  }
+  return content.views.map((view, index) => checkedView(view, index + 1, pages));
+}
+
+function checkedView(view, number, pages) {
+  for (const [name, maxCharacters] of Object.entries(MAX_CHARACTERS)) {
+    if (typeof view?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
+    if (view[name].length > maxCharacters) {
+      throw new Error(
+        `The ${name} of view ${number} has ${view[name].length} characters; at most ${maxCharacters} can be saved.`,
+      );
+    }
+  }
+  if (!pages.includes(view.page)) {
+    throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
+  }
+  const { page, title, note, day } = view;
+  return { page, query: new URLSearchParams(view.query).toString(), title, note, day };
+}
+
+/** @param {string} base @param {Pick<SavedView, "page" | "query">} view */
+export const addressOf = (base, { page, query }) => base + page + (query && `?${query}`);
+
+// The list with this view first; a view of the same address moves to the front.
+/** @param {SavedView[]} views @param {SavedView} view */
+export function withView(views, view) {
+  const hasSameAddress = ({ page, query }) => page === view.page && query === view.query;
+  return [views.find(hasSameAddress) || view, ...views.filter((saved) => !hasSameAddress(saved))].slice(0, MAX_VIEWS);
+}
+
+// The list with the view at `index` moved by `step`.
+/** @param {SavedView[]} views */
+export function movedView(views, index, step) {
+  const otherViews = views.filter((_, i) => i !== index);
+  return [...otherViews.slice(0, index + step), views[index], ...otherViews.slice(index + step)];
+}
+
+const EMPTY_NOTE = "There are no saved views yet. Save this view to find it here again in this browser.";
+
+// Accessed on use: where storage is forbidden, even reading the property throws.
+const storage = {
+  getItem: (name) => localStorage.getItem(name),
+  setItem: (name, value) => localStorage.setItem(name, value),
+};
+
+// `.button` opens `.dialog`. `currentTitle()` returns the name of the current view.
+export function makeSavedViews(currentTitle) {
+  let pages = [""];
+  let views = [];
+  const status = el("p", { class: "hu-saved-message", role: "status" });
+  const list = el("ol", { class: "hu-saved-list" });
+  const actionButton = (label, onClick, title = "") => {
+    const button = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
+    button.addEventListener("click", onClick);
+    return button;
+  };
+  const [save, html, json] = [
+    actionButton("Save this view", add),
+    actionButton("Export as HTML", exportHtml),
+    actionButton("Export as JSON", exportJson),
+  ];
+  const buttons = el(
+    "div",
+    { class: "hu-saved-acts" },
+    save,
+    html,
+    json,
+    actionButton("Import JSON …", chooseFile, "Adds the views of an exported JSON file to this list"),
+    actionButton("Close", () => dialog.close()),
+  );
+  const dialog = el(
+    "dialog",
+    { class: "hu-saved", "aria-label": "Saved views" },
+    el("h2", {}, "Saved views"),
+    el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
+    buttons,
+    status,
+    list,
+  );
+  const button = el("button", {
+    type: "button",
+    class: "hu-link-button hu-saved-button",
+    "aria-label": "Saved",
+    title: "Saved views: save the current view with a note, or export the list",
+  }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
+  save.classList.add("hu-saved-first");
+
+  button.addEventListener("click", () => {
+    views = storedViews(storage, pages);
+    status.textContent = "";
+    draw();
+    dialog.showModal();
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+
+  function add() {
+    const { page, query } = splitAddress(location.href, pages);
+    if (views.length >= MAX_VIEWS) return showStatus(`${MAX_VIEWS} views are saved already; remove one first.`);
+    setViews(
+      withView(views, {
+        page,
+        query,
+        title: currentTitle().slice(0, 200),
+        note: "",
+        day: new Date().toISOString().slice(0, 10),
+      }),
+    );
+    list.querySelector("textarea")?.focus();
+    return undefined;
+  }
+
+  // Opens the browser's file dialog. The input is not added to the page, which needs no file input otherwise.
+  function chooseFile() {
+    const file = el("input", { type: "file", accept: ".json,application/json" });
+    file.addEventListener("change", async () => file.files[0] && importViews(await file.files[0].text()));
+    file.click();
+  }
+
+  function importViews(text) {
+    try {
+      const imported = parseViews(text, pages);
+      setViews(imported.reduceRight(withView, views));
+      showStatus(`${imported.length} view${imported.length === 1 ? "" : "s"} opened.`);
+    } catch (error) {
+      showStatus(error.message);
+    }
+  }
+
+  function setViews(newViews) {
+    views = newViews;
+    showStatus(
+      storeViews(storage, views)
+        ? ""
+        : "This browser does not allow storage for this page; export the list as JSON before you leave.",
+    );
+    draw();
+  }
+
+  function showStatus(text) {
+    status.textContent = text;
+  }
+
+  function draw() {
+    html.disabled = json.disabled = !views.length;
+    list.replaceChildren(...(views.length ? views.map(entry) : [el("li", { class: "hu-saved-empty" }, EMPTY_NOTE)]));
+  }
+
+  function entry(view, index) {
+    const change = (name) => (event) => {
+      views = views.map((saved, i) => (i === index ? { ...saved, [name]: event.target.value } : saved));
+      if (!storeViews(storage, views)) showStatus("This browser does not allow storage for this page.");
+    };
+    const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
+    const note = el("textarea", {
+      rows: 2,
+      maxlength: 2000,
+      placeholder: "Note",
+      "aria-label": `Note on ${view.title}`,
+    });
+    note.value = view.note;
+    title.addEventListener("input", change("title"));
+    note.addEventListener("input", change("note"));
+    const move = (label, step, name) => {
+      const button = actionButton(label, () => setViews(movedView(views, index, step)), name);
+      button.setAttribute("aria-label", `${name}: ${view.title}`);
+      button.disabled = index + step < 0 || index + step >= views.length;
+      return button;
+    };
+    const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), "Remove");
+    remove.setAttribute("aria-label", `Remove: ${view.title}`);
+    const { base } = splitAddress(location.href, pages);
+    const link = el(
+      "a",
+      { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` },
+      "Open",
+    );
+    return el(
+      "li",
+      {},
+      el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove),
+      note,
+    );
+  }
+
+  const exportFileName = (extension) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${extension}`;
+  function exportJson() {
+    download(new Blob([jsonOf(views)], { type: "application/json" }), exportFileName("json"));
+  }
+  function exportHtml() {
+    download(
+      new Blob([pageOf(views, splitAddress(location.href, pages).base)], { type: "text/html" }),
+      exportFileName("html"),
+    );
+  }
+
+  return {
+    button,
+    dialog,
+    show: (pageNames) => {
+      pages = pageNames;
+    },
+  };
+}
+
+// An HTML page with a link and a note for each view. User input becomes text, never HTML.
+export function pageOf(views, base) {
+  const page = document.implementation.createHTMLDocument("Views of Heads Up");
+  page.documentElement.lang = "en";
+  page.head.prepend(el("meta", { charset: "utf-8" }));
+  page.head.append(
+    el(
+      "style",
+      {},
+      "body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; } li { margin-block: 1.2rem; } p { margin: 0.3rem 0; white-space: pre-wrap; } small { color: #555; }",
+    ),
+  );
+  page.body.append(
+    el("h1", {}, "Views of Heads Up"),
+    el("p", {}, `The links open where the app runs: ${base}`),
+    el(
+      "ol",
+      {},
+      ...views.map((view) =>
+        el(
+          "li",
+          {},
+          el("a", { href: addressOf(base, view) }, view.title || "(no name)"),
+          " ",
+          el("small", {}, view.day),
+          view.note ? el("p", {}, view.note) : null,
+        )
+      ),
+    ),
+  );
+  return `<!doctype html>\n${new XMLSerializer().serializeToString(page.documentElement)}\n`;
+}

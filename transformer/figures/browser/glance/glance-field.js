@@ -1,0 +1,92 @@
+// The text field of the first page. Input is reported after a short pause, and the server's text never replaces
+// what is being typed.
+
+import { el } from "../common/base.js";
+
+const TYPING_DELAY_MS = 100; // ms after the last key
+
+// `onText()` is called for a new text to translate, `onDepth(name)` for another depth of the page.
+export function makeField(onText, onDepth = (_) => undefined) {
+  const name = el("span", { class: "hu-label" });
+  const area = el("textarea", {
+    rows: 1,
+    spellcheck: "false",
+    autocapitalize: "sentences",
+    "aria-describedby": "hu-glance-problem",
+  });
+  const label = el("label", { class: "hu-glance-field" }, name, area);
+  const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
+  const depths = el("div", { class: "hu-glance-depths", role: "group", "aria-label": "How much to show" });
+  const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
+  const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
+  let [timer, shownExamples] = [0, ""];
+
+  area.addEventListener("input", () => {
+    fitHeight();
+    clearTimeout(timer);
+    timer = setTimeout(reportText, TYPING_DELAY_MS);
+  });
+  area.addEventListener("blur", () => timer && reportText());
+  area.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault(); // Enter ends the sentence
+    reportText();
+  });
+
+  function reportText() {
+    clearTimeout(timer);
+    timer = 0;
+    markExample();
+    onText();
+  }
+
+  function fitHeight() {
+    area.style.height = "auto";
+    if (area.scrollHeight) area.style.height = `${area.scrollHeight + 4}px`;
+  }
+
+  function markExample() {
+    for (const button of examples.children) {
+      button.setAttribute("aria-pressed", String(button.textContent === area.value));
+    }
+  }
+
+  function depthButton([name, label]) {
+    const button = el("button", { type: "button" }, label);
+    button.addEventListener("click", () => button.getAttribute("aria-pressed") === "true" || onDepth(name));
+    return button;
+  }
+
+  // `fromServer`: the text was set by the server, not typed here.
+  function draw(data, fromServer) {
+    name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
+    area.placeholder = data.hint;
+    if (data.languages[0]) area.lang = data.languages[0];
+    if (fromServer && !timer && area.value !== data.typed) area.value = data.typed;
+    if (JSON.stringify(data.examples) !== shownExamples) {
+      shownExamples = JSON.stringify(data.examples);
+      examples.replaceChildren(...data.examples.map((text) => {
+        const button = el("button", { type: "button", class: "hu-button" }, text);
+        button.addEventListener("click", () => {
+          area.value = text;
+          fitHeight();
+          reportText();
+        });
+        return button;
+      }));
+    }
+    if (!depths.children.length) depths.append(...(data.depths ?? []).map(depthButton)); // once: a new button would lose the focus
+    [...depths.children].forEach((button, i) =>
+      button.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))
+    );
+    const unknownNote = data.unknown.length
+      ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.`
+      : "";
+    problem.textContent = data.problem || unknownNote;
+    area.setAttribute("aria-invalid", String(Boolean(data.problem)));
+    markExample();
+    fitHeight();
+  }
+
+  return { node, area, draw, fitHeight, close: () => clearTimeout(timer) };
+}

@@ -1,0 +1,218 @@
+// All cross-attention heads as small pictures next to the bands. Pointing at a head shows its bands; a click switches the
+// head, or the whole layer at the left, off or on again. `point(head)` is called with { layer, head } or null,
+// `toggle(off)` with the heads that are off, as in the address.
+
+import { ARROWS, clampIndex, colours, el } from "../common/base.js";
+import { wholePercent, withoutPunctuation } from "./glance-playback.js";
+import { readOff, writeOff } from "../common/head-codes.js";
+import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
+import { paintThumb } from "../common/thumbnail.js";
+
+const HEAD_KINDS = [{ letter: "e", name: "encoder " }, { letter: "d", name: "decoder " }, { letter: "c", name: "" }]; // letters of the address
+const MAX_NAMES = 4; // maximum number of heads that are listed by name
+
+// The data with the words' weights of another head.
+/** @param {any} data @param {Head | null} position */
+export function withHead(data, position) {
+  if (!position || !data.head_weights?.length) return data;
+  const { layer, head } = position;
+  const columns = data.source.length + 1; // the last one is the end of the sentence
+  const start = (layer * data.n_heads + head) * data.words.length * columns;
+  return {
+    ...data,
+    layer,
+    head,
+    isPointed: true,
+    words: data.words.map((word, i) => {
+      const row = data.head_weights.slice(start + i * columns, start + (i + 1) * columns);
+      return { ...word, weights: row.slice(0, -1), end_weight: row[columns - 1] };
+    }),
+  };
+}
+
+export function makeStrip({ point, toggle }) {
+  const title = el("h2", { class: "hu-strip-title" });
+  const grid = el("div", { class: "hu-strip-heads", role: "group" });
+  const effect = el("p", { class: "hu-strip-effect", role: "status" });
+  const allOn = el("button", { type: "button", class: "hu-button" }, "All heads on");
+  const node = el("section", { class: "hu-strip" }, title, grid, effect, allOn);
+  let [data, builtKey, paintedKey] = [null, "", ""];
+  let headsOff = new Set();
+  let rows = []; // for each layer its button, then those of its heads
+
+  function draw(newData) {
+    data = newData;
+    title.hidden = grid.hidden = !data.head_weights?.length; // too many words
+    node.hidden = grid.hidden && !data.off;
+    headsOff = readOff(data.off, data);
+    const count = data.n_layers * data.n_heads;
+    title.textContent = count === 1 ? "1 cross-attention head" : `${count} cross-attention heads`;
+    const shape = `${data.n_layers} ${data.n_heads}`;
+    if (builtKey !== shape) build();
+    builtKey = shape;
+    if (!grid.hidden) paint();
+    drawSwitches();
+  }
+
+  function build() {
+    grid.style.setProperty("--hu-heads", data.n_heads);
+    grid.setAttribute(
+      "aria-label",
+      "Cross-attention heads, a row for each layer. Use the arrow keys to move; Enter switches off or on.",
+    );
+    rows = Array.from(
+      { length: data.n_layers },
+      (_, layer) => [
+        layerButton(layer),
+        ...Array.from({ length: data.n_heads }, (__, head) => headButton({ layer, head })),
+      ],
+    );
+    rows.forEach((buttons, row) =>
+      buttons.forEach((button, column) => {
+        button.tabIndex = row || column !== 1 ? -1 : 0;
+        button.addEventListener("keydown", (event) => moveFocus(event, row, column));
+      })
+    );
+    grid.replaceChildren(...rows.flat());
+    paintedKey = "";
+  }
+
+  function layerButton(layer) {
+    const button = el("button", { type: "button", role: "switch", class: "hu-strip-layer" }, displayNumber(layer));
+    button.addEventListener(
+      "click",
+      () => switchHeads(Array.from({ length: data.n_heads }, (_, head) => `c${layer}.${head}`)),
+    );
+    return button;
+  }
+
+  function headButton(position) {
+    const button = el(
+      "button",
+      { type: "button", role: "switch", class: "hu-strip-head" },
+      el("canvas", { "aria-hidden": "true" }),
+    );
+    button.addEventListener("pointerenter", () => point(position));
+    button.addEventListener("pointerleave", () => point(null));
+    button.addEventListener("focus", () => button.matches(":focus-visible") && point(position));
+    button.addEventListener("blur", () => point(null));
+    button.addEventListener("click", () => switchHeads([`c${position.layer}.${position.head}`]));
+    return button;
+  }
+
+  function paint() {
+    const theme = colours(node);
+    const key = JSON.stringify([data.head_weights, theme.key]);
+    if (key === paintedKey) return;
+    paintedKey = key;
+    const [height, width] = [data.words.length, data.source.length + 1];
+    const size = height * width;
+    rows.forEach(([, ...buttons], layer) =>
+      buttons.forEach((button, head) => {
+        const start = (layer * data.n_heads + head) * size;
+        const values = Uint8Array.from(
+          data.head_weights.slice(start, start + size),
+          (weight) => Math.round(255 * Math.sqrt(weight)),
+        );
+        if (size) {
+          paintThumb(button.firstChild, { values, height, width }, false, theme.ramp);
+        }
+      })
+    );
+  }
+
+  // `isPending`: the translation without these heads has been requested.
+  function drawSwitches(isPending = false) {
+    rows.forEach(([layerSwitch, ...buttons], layer) => {
+      buttons.forEach((button, head) => {
+        describe(button, headName({ layer, head }), !headsOff.has(`c${layer}.${head}`));
+        button.classList.toggle("hu-drawn", layer === data.layer && head === data.head);
+      });
+      describe(layerSwitch, layerName(layer), buttons.some((_, head) => !headsOff.has(`c${layer}.${head}`)));
+    });
+    allOn.hidden = !headsOff.size;
+    effect.replaceChildren(...effectNodes(isPending ? { ...data, original_words: [] } : data, headsOff));
+  }
+
+  function describe(button, name, isOn) {
+    button.setAttribute("aria-checked", String(isOn));
+    button.setAttribute("aria-label", name);
+    button.title = isOn ? `Switch ${name} off` : `Switch ${name} on`;
+  }
+
+  function switchHeads(codes) {
+    const isOff = codes.every((code) => headsOff.has(code));
+    for (const code of codes) isOff ? headsOff.delete(code) : headsOff.add(code);
+    report();
+  }
+
+  function report() {
+    drawSwitches(true);
+    toggle(writeOff(headsOff, { ...data, kinds: HEAD_KINDS }));
+  }
+
+  function moveFocus(event, row, column) {
+    if (!(event.key in ARROWS)) return;
+    event.preventDefault();
+    const [right, down] = ARROWS[event.key];
+    const next = rows[clampIndex(row + down, rows.length)][clampIndex(column + right, data.n_heads + 1)];
+    for (const button of rows.flat()) button.tabIndex = button === next ? 0 : -1;
+    next.focus();
+  }
+
+  allOn.addEventListener("click", () => {
+    headsOff = new Set();
+    rows[0]?.[1].focus();
+    report();
+  });
+  return { node, draw };
+}
+
+// What the heads that are off did to the translation, or what to do when all are on. `original_words` are the
+// words of the translation with all heads.
+/** @returns {(string | Node)[]} */
+export function effectNodes({ original_words: originalWords, words }, headsOff) {
+  if (!headsOff.size) {
+    return [
+      "A head is a part of the model that looks at some of the words. Point at one to see its bands. Click a head, or the number of a layer, to switch it off: the model translates without it.",
+    ];
+  }
+  const shownNames = namesOf(headsOff);
+  if (!originalWords?.length) return [`Without ${shownNames}: …`];
+  const change = changeOf(originalWords, words);
+  if (!change.isSame) {
+    return [
+      `Without ${shownNames} the translation is now `,
+      quoted(words),
+      ". With all heads it is ",
+      quoted(originalWords),
+      ".",
+    ];
+  }
+  const word = el("strong", {}, el("bdi", {}, withoutPunctuation(change.text)));
+  return [
+    `Without ${shownNames} the translation is the same. What changed most is the probability of `,
+    word,
+    `: ${wholePercent(change.before)} with all heads, ${wholePercent(change.after)} now.`,
+  ];
+}
+
+const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text).join(" ")));
+
+function namesOf(headsOff) {
+  if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;
+  return [...headsOff].map((code) => {
+    const [layer, head] = code.slice(1).split(".").map(Number);
+    return `${HEAD_KINDS.find(({ letter }) => letter === code[0]).name}${shortName({ layer, head })}`;
+  }).join(", ");
+}
+
+// Whether two translations have the same words, and if so the word whose probability changed most.
+/** @param {{ text: string, p: number }[]} before @param {{ text: string, p: number }[]} after */
+export function changeOf(before, after) {
+  const isSame = before.length === after.length && before.every(({ text }, i) => text === after[i].text);
+  if (!isSame) return { isSame, text: "", before: 0, after: 0 };
+  const differences = before.map(({ p }, i) => Math.abs(p - after[i].p));
+  const word = differences.indexOf(Math.max(...differences));
+  return { isSame, text: before[word].text, before: before[word].p, after: after[word].p };
+}

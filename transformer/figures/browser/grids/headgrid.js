@@ -1,0 +1,111 @@
+// Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
+// figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
+
+import { ARROWS, clampIndex, colours, el, isBright } from "../common/base.js";
+import { makeBar } from "../common/legend.js";
+
+export function headgridView(container, report) {
+  let [data, builtKey, pendingReports] = [null, "", []];
+  let grids = []; // { name, cells }
+  const bar = makeBar();
+  const legendText = el("span", {});
+  const legend = el("figcaption", { class: "hu-legend" }, bar.node, legendText);
+  const row = el("div", { class: "hu-kindrow" });
+  const frame = el("div", { class: "hu hu-explorer hu-headgrid" }, row, legend);
+  container.append(frame);
+
+  function show(newData) {
+    // Ignore the server's answer to an earlier report when the user has already selected another cell.
+    const echoed = pendingReports.indexOf(JSON.stringify(newData.chosen));
+    if (echoed >= 0) pendingReports.splice(0, echoed + 1);
+    const chosen = pendingReports.length ? data.chosen : newData.chosen;
+    data = { ...newData, chosen };
+    redraw();
+  }
+
+  function redraw() {
+    if (!data || !frame.isConnected) return;
+    frame.dataset.size = data.large ? "large" : "normal";
+    const key = JSON.stringify(data.grids.map(({ name, label, rows, columns }) => [name, label, rows, columns]));
+    if (key !== builtKey) build();
+    builtKey = key;
+    const theme = colours(frame);
+    data.grids.forEach((grid, index) => paint(grid, grids[index].cells, theme));
+    bar.draw(theme.ramp, data.ticks);
+    legendText.textContent = data.legend;
+  }
+
+  function build() {
+    row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
+    row.style.setProperty("--hu-min-width", data.grids.length === 4 ? "40%" : "0%"); // two per row
+    grids = data.grids.map(makeGrid);
+    row.replaceChildren(...grids.map(({ node }) => node));
+  }
+
+  function makeGrid({ name, label, rows, columns }) {
+    const cells = rows.map((_, r) =>
+      columns.map((__, c) => {
+        const button = el("button", {
+          type: "button",
+          class: "hu-thumb",
+          role: "radio",
+          "data-cell": `${name} ${r} ${c}`,
+        });
+        button.addEventListener("click", () => select(name, r, c));
+        return button;
+      })
+    );
+    const grid = el(
+      "div",
+      { class: "hu-grid", role: "radiogroup", "aria-label": `${label}: choose a head` },
+      el("span", {}),
+      ...columns.map((text) => el("span", { class: "hu-column" }, text)),
+      ...cells.flatMap((cellRow, r) => [el("span", { class: "hu-row" }, rows[r]), ...cellRow]),
+    );
+    grid.style.setProperty("--hu-heads", columns.length);
+    grid.addEventListener("keydown", (event) => moveFocus(event, cells));
+    return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
+  }
+
+  function paint(grid, cells, theme) {
+    const [name, r, c] = data.chosen || [];
+    let tabStop = cells[0][0]; // the cell that Tab focuses
+    cells.forEach((cellRow, i) =>
+      cellRow.forEach((button, j) => {
+        const level = grid.levels[i][j];
+        const shade = level === null ? null : Math.round(255 * level);
+        button.style.background = shade === null ? "none" : theme.css(shade);
+        button.style.color = shade === null ? theme.muted : isBright(theme.ramp[shade]) ? "#000" : "#fff";
+        button.textContent = grid.marks[i][j];
+        button.title = grid.descriptions[i][j];
+        button.setAttribute("aria-label", grid.descriptions[i][j]);
+        const chosen = grid.name === name && i === r && j === c;
+        button.setAttribute("aria-checked", String(chosen));
+        button.tabIndex = -1;
+        if (chosen) tabStop = button;
+      })
+    );
+    tabStop.tabIndex = 0;
+  }
+
+  function moveFocus(event, cells) {
+    if (!(event.key in ARROWS)) return;
+    const [right, down] = ARROWS[event.key];
+    const rowIndex = cells.findIndex((cellRow) => cellRow.includes(event.target));
+    const cellRow = cells[clampIndex(rowIndex + down, cells.length)];
+    event.preventDefault();
+    event.stopPropagation();
+    cellRow[clampIndex(cells[rowIndex].indexOf(event.target) + right, cellRow.length)].focus();
+  }
+
+  function select(name, r, c) {
+    data.chosen = [name, r, c];
+    pendingReports.push(JSON.stringify(data.chosen));
+    redraw();
+    report({ grid: name, row: r, column: c });
+  }
+
+  const resized = new ResizeObserver(redraw); // the theme's colours may have changed
+  resized.observe(frame);
+  return { show, close: () => resized.disconnect() };
+}

@@ -1,0 +1,223 @@
+// All heads of all kinds as small buttons. In the switchboard, each button switches a head, layer, column or kind
+// on or off; where the view shows how much each head has changed, a button selects its head. `.show(bytes)` takes
+// the data of figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
+
+import { ARROWS, clampIndex, colours, el, isBright } from "../common/base.js";
+import { readOff, writeOff } from "../common/head-codes.js";
+import { makeBar } from "../common/legend.js";
+import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
+import { unpack } from "../trace/packing.js";
+import { paintThumb } from "../common/thumbnail.js";
+
+const KIND_KEYS =
+  "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
+
+export function switchboardView(container, report) {
+  let [header, parts, builtKey] = [null, null, ""];
+  let headsOff = new Set(); // "e3.2"
+  let pendingReports = []; // reported values that the server has not sent back yet
+  const status = el("p", { class: "hu-note", role: "status" });
+  const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
+  const bar = makeBar();
+  const legend = el(
+    "figcaption",
+    { class: "hu-legend" },
+    bar.node,
+    el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"),
+  );
+  const boards = el("div", { class: "hu-kindrow" });
+  const top = el("div", { class: "hu-switchtop" }, status, allOn);
+  const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
+  let grids = []; // { kind, cells: rows of buttons; the first of each row and column switches all of it }
+  container.append(frame);
+
+  function show(bytes) {
+    const unpacked = unpack(bytes);
+    [header, parts] = [unpacked.header, unpacked.parts];
+    const at = pendingReports.indexOf(header.off);
+    if (at >= 0) pendingReports.splice(0, at + 1);
+    else {
+      headsOff = readOff(header.off, header);
+      pendingReports = [];
+    }
+    redraw();
+  }
+
+  function redraw() {
+    if (!header || !frame.isConnected) return;
+    frame.dataset.size = header.large ? "large" : "normal";
+    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved]);
+    if (key !== builtKey) build();
+    builtKey = key;
+    const theme = colours(frame);
+    for (const grid of grids) header.moved ? drawMoved(grid, theme) : drawSwitches(grid, theme);
+    [top.hidden, legend.hidden] = [header.moved, !header.moved];
+    if (header.moved) bar.draw(theme.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
+    if (header.moved) return;
+    const total = header.kinds.length * header.n_layers * header.n_heads;
+    status.textContent = headsOff.size
+      ? `${headsOff.size} of ${total} heads off: ${namesOff(headsOff)}`
+      : "Each square is a head: a part of the model that looks at some of the words. Click one to switch it off, a number for a whole layer or column, or “all” for the kind.";
+    allOn.disabled = !headsOff.size;
+  }
+
+  function build() {
+    boards.style.setProperty("--hu-heads", header.n_heads);
+    grids = header.kinds.map(makeGrid);
+    boards.replaceChildren(...grids.map(({ node }) => node));
+  }
+
+  // Row 0 and column 0 are the edges: a head is at { row: layer + 1, column: head + 1 }.
+  function makeGrid(kind) {
+    const labelOf = (row, column) => {
+      if (!row && !column) return kind.label;
+      if (!row) return `${kind.label}, head ${displayNumber(column - 1)} of every layer`;
+      return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
+    };
+    const cells = Array.from(
+      { length: header.n_layers + 1 },
+      (_, row) =>
+        Array.from({ length: header.n_heads + 1 }, (_, column) => {
+          const head = row && column;
+          if (header.moved && !head) {
+            return el("span", { class: column ? "hu-column" : "hu-row" }, edgeText(row, column));
+          }
+          const button = el("button", {
+            type: "button",
+            class: head ? "hu-thumb" : "hu-edge",
+            role: header.moved ? "radio" : "switch",
+            "aria-label": labelOf(row, column),
+            title: labelOf(row, column),
+            "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
+            tabindex: row === 1 && column === 1 ? "0" : "-1",
+          }, head && !header.moved ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
+          button.addEventListener(
+            "click",
+            () => (header.moved ? choose(kind, row, column) : toggle(kind, row, column)),
+          );
+          return button;
+        }),
+    );
+    const grid = el("div", {
+      class: "hu-grid",
+      role: header.moved ? "radiogroup" : "group",
+      "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
+    }, ...cells.flat());
+    grid.style.setProperty("--hu-heads", header.n_heads);
+    grid.addEventListener("keydown", (event) => moveFocus(event, cells));
+    return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
+  }
+
+  const edgeText = (
+    row,
+    column,
+  ) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
+
+  // The names of the heads that are off.
+  function namesOff(heads) {
+    const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
+    return writeOff(heads, header).split(",").map((code) => {
+      const [layer, head] = code.slice(1).split(".").map(Number);
+      return `${labels[code[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
+    }).join(", ");
+  }
+
+  function moveFocus(event, cells) {
+    if (!(event.key in ARROWS)) return;
+    const [right, down] = ARROWS[event.key];
+    const row = cells.findIndex((rowCells) => rowCells.includes(event.target));
+    const first = header.moved ? 1 : 0;
+    const next = cells[Math.max(clampIndex(row + down, cells.length), first)][
+      Math.max(clampIndex(cells[row].indexOf(event.target) + right, cells[row].length), first)
+    ];
+    event.preventDefault();
+    event.stopPropagation();
+    event.target.tabIndex = -1; // Tab returns to the last focused cell
+    next.tabIndex = 0;
+    next.focus();
+  }
+
+  // The heads that a cell switches.
+  function headsAt({ letter }, row, column) {
+    const layers = row ? [row - 1] : [...Array(header.n_layers).keys()];
+    const heads = column ? [column - 1] : [...Array(header.n_heads).keys()];
+    return layers.flatMap((layer) => heads.map((head) => `${letter}${layer}.${head}`));
+  }
+
+  function toggle(kind, row, column) {
+    const heads = headsAt(kind, row, column);
+    const all = heads.every((head) => headsOff.has(head));
+    for (const head of heads) all ? headsOff.delete(head) : headsOff.add(head);
+    reportOff();
+  }
+
+  function reportOff() {
+    const written = writeOff(headsOff, header);
+    pendingReports.push(written);
+    report({ off: written });
+    redraw();
+  }
+
+  function choose(kind, row, column) {
+    header.chosen = [kind.name, row - 1, column - 1];
+    redraw();
+    report({ kind: kind.name, layer: row - 1, head: column - 1 });
+  }
+
+  function drawSwitches(grid, theme) {
+    const { kind, cells } = grid;
+    const thumbs = parts.get(`thumbs.${kind.name}`);
+    const [, heads, height, width] = thumbs.shape;
+    const size = height * width;
+    cells.forEach((rowCells, row) =>
+      rowCells.forEach((button, column) => {
+        const ariaChecked = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
+        if (button.getAttribute("aria-checked") !== ariaChecked) button.setAttribute("aria-checked", ariaChecked);
+      })
+    );
+    const { values = [], key = "" } = grid.painted ?? {};
+    if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
+    grid.painted = { values: thumbs.values, key: theme.key + thumbs.shape };
+    cells.forEach((rowCells, row) =>
+      rowCells.forEach((button, column) => {
+        if (!row || !column) return;
+        const start = ((row - 1) * heads + column - 1) * size;
+        paintThumb(
+          button.firstChild,
+          { values: thumbs.values.subarray(start, start + size), height, width },
+          kind.name === "decoder",
+          theme.ramp,
+        );
+      })
+    );
+  }
+
+  function drawMoved({ kind, cells }, theme) {
+    const { values } = parts.get(`moved.${kind.name}`);
+    const [name, layer, head] = header.chosen || [];
+    cells.slice(1).forEach((rowCells, l) =>
+      rowCells.slice(1).forEach((button, h) => {
+        const share = values[l * header.n_heads + h];
+        const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
+        const chosen = kind.name === name && l === layer && h === head;
+        button.style.background = theme.css(level);
+        button.style.color = isBright(theme.ramp[level]) ? "#000" : "#fff";
+        button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
+        button.classList.toggle("hu-out", headsOff.has(`${kind.letter}${l}.${h}`));
+        button.setAttribute("aria-checked", String(chosen));
+        button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${
+          headsOff.has(`${kind.letter}${l}.${h}`) ? ", off" : ""
+        }`;
+        button.setAttribute("aria-label", button.title);
+      })
+    );
+  }
+
+  allOn.addEventListener("click", () => {
+    headsOff = new Set();
+    reportOff();
+  });
+  const resized = new ResizeObserver(redraw); // the theme's colours may have changed
+  resized.observe(frame);
+  return { show, close: () => resized.disconnect() };
+}

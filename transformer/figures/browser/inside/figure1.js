@@ -1,0 +1,253 @@
+// A drawing of boxes and arrows: Figure 1 of the paper, and Figure 2 when an attention box is open. Every box
+// is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
+// figures/figure1.py; `report({ box or layer })` is called when one is selected.
+
+import { clampIndex, colours, el, SVG } from "../common/base.js";
+import { animateVectors, pathsInto } from "./figure1-vectors.js";
+import { displayNumber, layerName } from "../common/naming.js";
+import { unpack } from "../trace/packing.js";
+
+const ARROW_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
+
+export function figure1View(container, report) {
+  let [header, parts, drawing, lastContent, lastOpened] = [null, null, null, null, null];
+  const canvas = el("div", { class: "hu-figure1", role: "group" });
+  const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
+  container.append(frame);
+
+  function show(bytes) {
+    ({ header, parts } = unpack(bytes));
+    draw();
+    if (lastOpened !== null && lastOpened !== header.opened) animateArrival();
+    lastOpened = header.opened;
+    const [className, content] = header.scroll_to || [];
+    if (lastContent && content && lastContent !== content) scrollIntoView(className);
+    lastContent = content;
+  }
+
+  // Redraw everything; if a button had the focus, the open box gets it.
+  function draw() {
+    if (!header || !frame.isConnected) return; // colours can only be read on the page
+    const hadFocus = canvas.contains(frame.getRootNode().activeElement);
+    drawing = drawingForWidth(header.drawings, frame.clientWidth);
+    const [width, height] = drawing.size;
+    frame.classList.toggle("hu-figure1-scroll", Boolean(header.scroll_to));
+    frame.dataset.size = header.large ? "large" : "normal";
+    canvas.setAttribute("aria-label", header.caption);
+    canvas.style.setProperty("--width", width);
+    canvas.style.setProperty("--height", height);
+    canvas.style.aspectRatio = `${width} / ${height}`;
+    canvas.replaceChildren(
+      drawArrows(drawing),
+      ...drawing.frames.map((area) => drawFrame(area, header.layers)),
+      ...Object.entries(drawing.words || {}).map(([name, area]) => drawWord(header.words[name], area)),
+      ...header.boxes.map(drawBox),
+      ...(drawing.chooser && header.layers[0] > 1 ? [drawChooser(drawing.chooser, header.layers)] : []),
+    );
+    markOpenBox(header.opened);
+    paintThumbnails();
+    scrollToOpenBox();
+    if (hadFocus) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
+  }
+
+  // Animate vectors along the arrows, in the colours of the box's content.
+  function animateArrival() {
+    const root = canvas.querySelector("svg");
+    if (!root) return;
+    const ramp = header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp;
+    const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
+    animateVectors(root, pathsInto(drawing, header.opened), levels.map((level) => cssColour(ramp[level])));
+  }
+
+  function markOpenBox(id) {
+    const buttons = [...canvas.querySelectorAll(".hu-box")];
+    const exists = buttons.some((button) => button.dataset.box === id);
+    buttons.forEach((button, i) => {
+      const isOpen = button.dataset.box === id;
+      if (isOpen) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
+      button.tabIndex = isOpen || (!exists && i === 0) ? 0 : -1;
+    });
+  }
+
+  // Scroll the figure, not the page, until the open box is visible in its frame.
+  function scrollToOpenBox() {
+    const box = canvas.querySelector("[aria-current]");
+    if (!box) return;
+    const [top, bottom] = [box.offsetTop, box.offsetTop + box.offsetHeight];
+    if (top < frame.scrollTop || bottom > frame.scrollTop + frame.clientHeight) {
+      frame.scrollTop = (top + bottom - frame.clientHeight) / 2;
+    }
+  }
+
+  // The thumbnails, redrawn when the theme changes.
+  function paintThumbnails() {
+    const theme = colours(frame);
+    for (const picture of canvas.querySelectorAll("canvas")) {
+      const part = parts.get(picture.dataset.part);
+      const [rows, columns] = part.shape;
+      const ramp = header.signed.includes(picture.dataset.part) ? theme.diverging : theme.ramp;
+      [picture.width, picture.height] = [columns, rows];
+      const image = new ImageData(columns, rows);
+      new Uint32Array(image.data.buffer).set(Array.from(part.values, (level) => ramp[level]));
+      picture.getContext("2d").putImageData(image, 0, 0);
+    }
+  }
+
+  function openBox(id) {
+    header.opened = id;
+    markOpenBox(id);
+    scrollToOpenBox();
+    canvas.querySelector("[aria-current]").focus({ preventScroll: true });
+    report({ box: id });
+  }
+
+  function drawBox(box) {
+    const words = el(
+      "span",
+      { class: "hu-box-words" },
+      el("span", {}, box.label),
+      box.hint ? el("small", {}, box.hint) : null,
+    );
+    const button = el("button", {
+      type: "button",
+      class: "hu-box",
+      "data-box": box.id,
+      "data-kind": box.kind,
+      "data-form": boxForm(drawing.boxes[box.id]),
+      style: areaStyle(drawing.boxes[box.id]),
+    }, words);
+    if (box.location) button.setAttribute("aria-label", [box.label, box.hint, box.location].filter(Boolean).join(", "));
+    if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
+    button.addEventListener("click", () => openBox(box.id));
+    return button;
+  }
+
+  // The selector of the layer.
+  function drawChooser(area, [count, chosen]) {
+    const list = el("div", { class: "hu-layer-list" });
+    for (let layer = 0; layer < count; layer++) {
+      const button = el("button", {
+        type: "button",
+        class: "hu-layer",
+        "aria-pressed": String(layer === chosen),
+        "aria-label": `Layer ${displayNumber(layer)}`,
+      }, displayNumber(layer));
+      button.addEventListener("click", () => {
+        for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
+        report({ layer });
+      });
+      list.append(button);
+    }
+    return el(
+      "div",
+      { class: "hu-layer-place", style: areaStyle(area) },
+      el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; showing`), list),
+    );
+  }
+
+  canvas.addEventListener("keydown", (event) => {
+    const index = header.boxes.findIndex((box) => box.id === event.target.dataset?.box);
+    if (index < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+    const ends = { Home: 0, End: header.boxes.length - 1 };
+    if (!(event.key in ARROW_STEPS) && !(event.key in ends)) return;
+    event.preventDefault();
+    const next = ends[event.key] ?? clampIndex(index + ARROW_STEPS[event.key], header.boxes.length);
+    if (next !== index) openBox(header.boxes[next].id);
+  });
+  const resized = new ResizeObserver(() => {
+    if (!header || !frame.isConnected) return;
+    if (drawingForWidth(header.drawings, frame.clientWidth) === drawing) {
+      paintThumbnails();
+      scrollToOpenBox();
+    } else draw();
+  });
+  resized.observe(frame);
+
+  return { show, close: () => resized.disconnect() };
+}
+
+// A colour of a ramp as a CSS colour.
+const cssColour = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
+
+const NAVIGATION_HEIGHT = 60; // pixels at the top of the screen that the navigation covers
+
+// Scroll to the first element of this class unless its top is on the screen.
+function scrollIntoView(className) {
+  const element = document.querySelector(`.${className}`);
+  const top = element?.getBoundingClientRect().top;
+  if (top < NAVIGATION_HEIGHT || top > globalThis.innerHeight * 0.7) element.scrollIntoView({ block: "start" });
+}
+
+// A drawing that would be scaled below this factor is replaced by a narrower one.
+const MIN_DRAWING_SCALE = 0.75;
+const drawingForWidth = (drawings, width) =>
+  drawings.find(({ size }) => width >= size[0] * MIN_DRAWING_SCALE) || drawings[drawings.length - 1];
+
+const areaStyle = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
+
+// How a box of this size arranges its label and thumbnail, as a value of `data-form` for figure1.css.
+function boxForm([, , width, height]) {
+  if (width < 80 && height < 40) return "small";
+  if (height < 30) return "flat";
+  return width < 110 ? "tall" : "wide";
+}
+
+function drawFrame(area, [count, chosen]) {
+  const note = count > 1 ? `${count} ×, here ${layerName(chosen)}` : "1 ×";
+  return el("div", { class: "hu-layers", style: areaStyle(area) }, el("span", {}, note));
+}
+
+function drawWord(text, [x, y, width]) {
+  return el(
+    "span",
+    { class: "hu-figure1-word", style: areaStyle([x - width / 2, y - 9, width, 18]), title: text },
+    text,
+  );
+}
+
+function drawArrows({ size: [width, height], arrows, residuals }) {
+  const root = document.createElementNS(SVG, "svg");
+  root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+  root.setAttribute("aria-hidden", "true");
+  const add = (tag, attributes) => {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    root.append(node);
+  };
+  for (const [paths, className] of [[residuals, "hu-residual"], [arrows, "hu-arrow"]]) {
+    for (const path of paths) {
+      add("path", { class: className, d: roundedPath(path) });
+      add("path", { class: `${className} hu-tipped`, d: arrowHead(path) });
+    }
+  }
+  return root;
+}
+
+const BEND = 7; // radius of a corner
+
+// Straight segments with round corners.
+function roundedPath(points) {
+  const parts = [`M${points[0].join(" ")}`];
+  for (let i = 1; i < points.length - 1; i++) {
+    const [before, corner, after] = [points[i - 1], points[i], points[i + 1]];
+    parts.push(
+      `L${pointTowards(corner, before).join(" ")}Q${corner.join(" ")} ${pointTowards(corner, after).join(" ")}`,
+    );
+  }
+  return `${parts.join("")}L${points[points.length - 1].join(" ")}`;
+}
+
+function pointTowards([x, y], [toX, toY]) {
+  const distance = Math.hypot(toX - x, toY - y);
+  const share = Math.min(BEND / distance, 0.5);
+  return [x + (toX - x) * share, y + (toY - y) * share];
+}
+
+function arrowHead(points) {
+  const [[x0, y0], [x, y]] = points.slice(-2);
+  const distance = Math.hypot(x - x0, y - y0);
+  const [dx, dy] = [(x - x0) / distance, (y - y0) / distance];
+  const tipCorner = (side) => `${x - 6 * dx + side * 3.5 * dy} ${y - 6 * dy - side * 3.5 * dx}`;
+  return `M${x} ${y}L${tipCorner(1)}L${tipCorner(-1)}Z`;
+}

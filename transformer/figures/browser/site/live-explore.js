@@ -1,0 +1,168 @@
+// The depths All heads and Step by step of the site: the explorer, how the sentence is translated, and what it is
+// compared with.
+
+import { el } from "../common/base.js";
+import { explorerView } from "../explorer/explorer.js";
+import { textProblem } from "./live-client.js";
+import { ablationOf, waitingNote } from "./live-heads.js";
+import { arrayOf } from "../trace/packing.js";
+
+const BEAM_SIZE = 4; // beam size of the paper
+const EXPLORE_DELAY_MS = 250; // ms after the last key
+
+// `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests. `names` are
+// those of the explorer's views that it shows.
+export function explorePage(container, context, names = Object.keys(context.tabs)) {
+  const hasCompare = names.includes("compare");
+  const other = liveField("Compare with another sentence");
+  const beam = el("input", { type: "checkbox" });
+  const changedHeadsNote = el("p", { class: "hu-live-note" });
+  const problem = el("p", { class: "hu-live-problem", role: "alert" });
+  const root = el("div", { hidden: "" }); // until it has something to show
+  const waiting = waitingNote();
+  const choices = el("div", { class: "hu hu-file hu-live-form", hidden: "" });
+  if (!context.lesson) {
+    choices.append(
+      el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`),
+      ...(hasCompare ? [other.node] : []),
+    );
+  }
+  container.append(
+    el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, problem, waiting),
+    root,
+    choices,
+  );
+  const view = explorerView(
+    root,
+    (state, { size: _, ...linked }) => {
+      if (names.length === 1) delete linked.view; // the depth has no other
+      context.link(state, linked);
+      draw(); // another token may have been forced
+    },
+    Object.fromEntries(names.map((name) => [name, context.tabs[name]])),
+    false,
+    true,
+  );
+  root.firstElementChild.classList.add("hu-file");
+  let [visit, lastRequest] = [0, ""];
+
+  const requestFields = () => {
+    const query = context.params();
+    const [other, off] = hasCompare ? [query.get("other") ?? "", query.get("off") ?? ""] : ["", ""];
+    const isComparison = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
+    return {
+      model: context.model,
+      text: context.text,
+      other,
+      off,
+      ablation: ablationOf(context),
+      number: context.number ?? 0,
+      force: isComparison ? "" : query.get("force") ?? "",
+      beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
+    };
+  };
+
+  async function draw() {
+    const request = requestFields();
+    other.set(request.other, context.modelInfo);
+    beam.checked = request.beam > 1;
+    changedHeadsNote.hidden = !request.off || Boolean(request.force);
+    changedHeadsNote.replaceChildren(
+      "Side B is the same sentence with heads changed: ",
+      el("code", {}, request.off),
+      ". ",
+      resetButton(),
+    );
+    if (lastRequest === JSON.stringify(request)) return;
+    const settingsOf = (fields) => JSON.stringify({ ...fields, text: "", other: "", force: "" });
+    const hasSameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) &&
+      view.ctx.state?.force === (context.params().get("force") ?? "");
+    lastRequest = JSON.stringify(request);
+    problem.textContent = "";
+    if (textProblem(request.text)) return; // which the sentence's own field shows
+    try {
+      if (!hasSameSettings) visit += 1;
+      const answer = await context.ask("explore", { ...request, start: startOf(context), visit });
+      if (!answer) return;
+      waiting.hidden = true;
+      root.hidden = choices.hidden = false;
+      problem.textContent = answer.refused;
+      view.show(answer.bytes, (store, header) => {
+        for (const meta of header.later) {
+          store.laterParts.set(meta.name, async () => {
+            const part = await context.ask("part", { ...request, name: meta.name });
+            return arrayOf(meta, new Uint8Array(part.values.buffer));
+          });
+        }
+      });
+    } catch (error) {
+      if (error.isLoadError) lastRequest = "";
+      else problem.textContent = error.message;
+    }
+  }
+
+  function resetButton() {
+    const button = el("button", { type: "button", class: "hu-button" }, "All heads as trained");
+    button.addEventListener("click", () => change({ off: null, ablation: null }));
+    return button;
+  }
+  const change = (fields) => {
+    context.write(fields);
+    draw();
+  };
+  other.onText((text) =>
+    change({ other: text || null, ...(text ? { off: null, ablation: null, view: "compare" } : {}) })
+  );
+  beam.addEventListener("change", () => change({ method: beam.checked ? "beam" : null }));
+  return { draw };
+}
+
+// The explorer's state in the address. What its fields do not allow is ignored.
+function startOf({ params, site }) {
+  const entries = Object.entries(site.fields).filter(([name, field]) => allows(field, params().get(name)));
+  return Object.fromEntries(
+    entries.map(([name, field]) => [name, "bounds" in field ? Number(params().get(name)) : params().get(name)]),
+  );
+}
+
+// Whether a field of figures/state.py may have this value.
+/** @param {{ bounds?: number[], choices?: string[], form?: string }} field @param {string | null} text */
+function allows({ bounds, choices, form }, text) {
+  if (text === null) return false;
+  if (bounds) return /^-?\d{1,9}$/.test(text) && bounds[0] <= Number(text) && Number(text) <= bounds[1];
+  if (choices) return choices.includes(text);
+  return new RegExp(`^(?:${form})$`).test(text);
+}
+
+// A sentence field: `onText(callback)` registers a callback for its text, called after a short pause.
+/** @param {string} label */
+export function liveField(label) {
+  const area = el("textarea", { rows: 1, spellcheck: "false" });
+  const name = el("span", { class: "hu-label" }, label);
+  const node = el("label", { class: "hu-live-field" }, name, area);
+  let timer = 0;
+  return {
+    node,
+    set(text, { reads, languages, hint }) {
+      name.textContent = languages[0] ? `${label}, in ${reads}` : label;
+      area.placeholder = hint;
+      if (!timer && area.value !== text) area.value = text;
+    },
+    onText(callback) {
+      const reportText = () => {
+        timer = 0;
+        callback(area.value.trim());
+      };
+      area.addEventListener("input", () => {
+        clearTimeout(timer);
+        timer = setTimeout(reportText, EXPLORE_DELAY_MS);
+      });
+      area.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.isComposing) return;
+        event.preventDefault();
+        clearTimeout(timer);
+        reportText();
+      });
+    },
+  };
+}
