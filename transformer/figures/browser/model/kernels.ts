@@ -194,26 +194,30 @@ function dotProducts(a: usize, ai: i32, b: usize, bj: i32, c: usize, ldc: i32, s
 
 /** The same for a matrix of 16-bit numbers, which decoding reads twice as fast; K is a multiple of 4. */
 export function multiplyHalf(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bias: usize, M: i32, N: i32, K: i32): void {
-  const end: usize = <usize>K << 1, row = end;
+  const end: usize = <usize>K << 1, row = end, up = f32x4.splat(reinterpret<f32>(0x6f800000)), down = f32x4.splat(65536);
   for (let i = 0; i < M; i++, a = at(a, ai), c = at(c, ldc)) {
+    for (let k: usize = 0; k < end; k += 8) v128.store(PANEL + (k << 1), f32x4.mul(v128.load(a + (k << 1)), up));
     for (let j = 0; j < N; j += 4) {
       const b0 = b + <usize>j * row, b1 = b0 + row, b2 = b1 + row, b3 = b2 + row;
       let s0 = f32x4.splat(0), s1 = s0, s2 = s0, s3 = s0;
       for (let k: usize = 0; k < end; k += 8) {
-        const x = v128.load(a + (k << 1));
+        const x = v128.load(PANEL + (k << 1));
         s0 = multiplyAdd(x, loadHalf(b0 + k), s0); s1 = multiplyAdd(x, loadHalf(b1 + k), s1);
         s2 = multiplyAdd(x, loadHalf(b2 + k), s2); s3 = multiplyAdd(x, loadHalf(b3 + k), s3);
       }
+      s0 = f32x4.mul(s0, down); s1 = f32x4.mul(s1, down); s2 = f32x4.mul(s2, down); s3 = f32x4.mul(s3, down);
       storeTotals(s0, s1, s2, s3, at(c, j), bias ? at(bias, j) : 0, N - j);
     }
   }
 }
 
-/** Four float16 as float32: the exponent's bits move to their place, and 2^112 is the difference of the biases. */
+/**
+ * Four float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. The other
+ * factor of a product is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
+ */
 // @ts-ignore: decorator
 @inline function loadHalf(address: usize): v128 {
-  const bits = v128.and(i32x4.shl(v128.load16x4_s(address), 13), i32x4.splat(0x8fffe000));
-  return f32x4.mul(bits, f32x4.splat(reinterpret<f32>(0x77800000)));
+  return v128.and(i32x4.shl(v128.load16x4_s(address), 13), i32x4.splat(0x8fffe000));
 }
 
 /** The totals of four sums, plus what is at `start`; with fewer than four columns left, only those. */
