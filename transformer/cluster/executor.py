@@ -57,7 +57,6 @@ class ClusterExecutor:
         self._queue, self._kind, self._limits = queue, queue.kind, limits
         self._app = secrets.token_hex(6)
         self._jobs: dict[str, SubmittedJob] = {}
-        self._checkpoint: tuple[str, Future[Any]] | None = None  # the last one sent, and its hash
         self._n_slots = 0
         self._error = ""
         self._unwritten: dict[str, tuple[Status, str]] = {}
@@ -106,13 +105,15 @@ class ClusterExecutor:
                 if client is None:
                     client = self._connect()
                 self._follow(client)
-            except Exception:  # of Dask, sockets and TLS
+            except Exception as error:
+                if not isinstance(error, OSError):  # those are Dask's, of sockets and TLS
+                    traceback.print_exc()
                 self._n_slots = 0
                 self._error = f"the cluster's scheduler {self._limits.scheduler} does not answer"
                 self._return_all()
                 if client is not None:
                     client.close(timeout=1)
-                client = self._checkpoint = None
+                client = None
             self._wake.wait(REPORT_SECONDS if self._jobs else QUEUE_POLL_SECONDS)
         if client is not None:
             client.close(timeout=1)
@@ -152,7 +153,7 @@ class ClusterExecutor:
             if job.task is not None and job.task.status in ("finished", "error"):
                 self._end(name, job.task)
             elif job.worker and job.worker not in workers:
-                self._lose(name)
+                self._release(name, None, interrupted=True, lost=True)
             elif job.task is not None and job.task.status != "pending":
                 self._release(name, None, interrupted=True)  # its files were lost before it began
         if not self._closing.is_set():
@@ -196,7 +197,7 @@ class ClusterExecutor:
         if job is None:  # ended by an error below
             return
         if job.worker not in ("", worker):
-            return self._lose(name)  # Dask has begun the task again
+            return self._release(name, None, interrupted=True, lost=True)  # Dask has begun it again
         job.worker = worker
         try:
             write_changes(job.folder.path, changes)
@@ -223,10 +224,6 @@ class ClusterExecutor:
             error = caught
         self._release(name, error, interrupted)
 
-    def _lose(self, name: str) -> None:
-        """Queue a job again whose machine was lost, which the job may have caused."""
-        self._release(name, None, interrupted=True, lost=True)
-
     def _return_all(self) -> None:
         for name in [*self._jobs]:
             self._release(name, None, interrupted=True)
@@ -234,7 +231,11 @@ class ClusterExecutor:
     def _release(
         self, name: str, error: Exception | None, interrupted: bool, *, lost: bool = False
     ) -> None:
-        """Release the claim of a job; if its task has not ended, its worker stops it."""
+        """Release the claim of a job; if its task has not ended, its worker stops it.
+
+        Args:
+            lost: whether its machine was lost, which the job may have caused.
+        """
         job = self._jobs.pop(name)
         if job.task is not None:
             job.task.release()
@@ -264,28 +265,29 @@ class ClusterExecutor:
             if claim is None:
                 return
             job = self._jobs[name] = SubmittedJob(claim)
-            files, _ = read_changes(claim.folder.path, {})
+            try:
+                files = self._files(claim.folder.path)
+            except (OSError, ValueError, KeyError) as error:
+                self._release(name, error, interrupted=False)
+                continue
             [sent_files] = client.scatter([files], workers=[*workers], hash=False)
             job.task = client.submit(
                 host.execute,
                 name,
                 self._kind,
                 sent_files,
-                None if self._kind.saves else self._send_checkpoint(client, claim.folder),
                 key=f"heads-up-{name}",
                 workers=[*workers],
                 resources={host.RUN_RESOURCE: 1} if self._kind.saves else None,
                 pure=False,
             )
 
-    def _send_checkpoint(self, client: Client, folder: JobFolder) -> Future[Any] | None:
-        """Send the checkpoint that a computation reads, unless it was the last one sent."""
-        arguments = read_json(folder.path / "config.json")["arguments"]
-        if "checkpoint" not in arguments:
-            return None
-        digest, sent = arguments["hash"], self._checkpoint
-        if sent is None or sent[0] != digest or sent[1].status != "finished":
-            files, _ = read_changes(Path(arguments["checkpoint"]), {})
-            [future] = client.scatter([files], hash=False)
-            sent = self._checkpoint = digest, future
-        return sent[1]
+    def _files(self, folder: Path) -> Changes:
+        """Return the files of a job, and those of the checkpoint that a computation reads."""
+        files, _ = read_changes(folder, {})
+        if not self._kind.saves:
+            arguments = read_json(folder / "config.json")["arguments"]
+            if "checkpoint" in arguments:
+                checkpoint, _ = read_changes(Path(arguments["checkpoint"]), {})
+                files |= {f"checkpoint/{name}": change for name, change in checkpoint.items()}
+        return files

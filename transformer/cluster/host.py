@@ -49,25 +49,22 @@ _pools: dict[Kind, tuple[Queue, WorkerPool]] = {}
 _guard = threading.RLock()
 
 
-def execute(
-    name: str, kind: Kind, files: Changes, checkpoint: Changes | None
-) -> tuple[dict[str, Any], Changes]:
+def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Changes]:
     """Dask task: execute a job in a process of this machine; return its last report.
 
     Args:
         name: unique name of the job; its beginning names the app.
-        files: of its folder.
-        checkpoint: the files of the checkpoint that a computation reads.
+        files: of its folder, which has the checkpoint that a computation reads.
     """
     queue, pool = _workers(kind, get_worker())
     secede()  # this thread only waits, so it must not block other tasks
     new = queue.add(name, [], {"turn": 0})
     write_changes(new.path, files)
-    if checkpoint is not None:
-        write_changes(new.path / "checkpoint", checkpoint)
+    if not kind.saves:
         config = read_json(new.path / "config.json")
-        config["arguments"]["checkpoint"] = str(queue.root / name / "checkpoint")
-        write_json(new.path / "config.json", config)
+        if "checkpoint" in config["arguments"]:
+            config["arguments"]["checkpoint"] = str(queue.root / name / "checkpoint")
+            write_json(new.path / "config.json", config)
     folder = queue.publish(new)
     job = HostedJob(folder, read_stamps(folder.path))
     with _guard:
