@@ -7,6 +7,11 @@ const STAGING_BYTES = 8 * 1024 * 1024; // for the values of tensors outside this
 const PAGE_BYTES = 65536;
 const MARGIN_BYTES = 1024 * 1024; // kernels may read behind the last tensor
 
+const CODE = Uint8Array.from(atob(KERNEL_BYTES), (character) => character.charCodeAt(0));
+
+// Whether this browser has WebAssembly with its SIMD instructions.
+export const hasSimd = () => typeof WebAssembly === "object" && WebAssembly.validate(CODE);
+
 /** @type {WeakMap<ArrayBufferLike, Kernels>} */
 const owners = new WeakMap();
 
@@ -15,15 +20,19 @@ const owners = new WeakMap();
 export const kernelsOf = (values) => owners.get(values.buffer);
 
 export class Kernels {
-  // Throws an error without WebAssembly or its SIMD instructions.
-  /** @param {number} bytes that `allocate` can return in all */
-  constructor(bytes) {
-    this.memory = new WebAssembly.Memory({
-      initial: Math.ceil((FIRST_FREE + STAGING_BYTES + bytes + MARGIN_BYTES) / PAGE_BYTES),
-    });
-    const module = new WebAssembly.Module(Uint8Array.from(atob(KERNEL_BYTES), (character) => character.charCodeAt(0)));
-    /** @type {any} */
-    this.run = new WebAssembly.Instance(module, { env: { memory: this.memory } }).exports;
+  // Throws an error without WebAssembly or its SIMD instructions, unless plain loops will do.
+  /** @param {number} bytes that `allocate` can return in all @param {((buffer: ArrayBuffer) => any) | null} [plainKernels] */
+  constructor(bytes, plainKernels = null) {
+    const pages = Math.ceil((FIRST_FREE + STAGING_BYTES + bytes + MARGIN_BYTES) / PAGE_BYTES);
+    this.isPlain = Boolean(plainKernels);
+    if (plainKernels) {
+      this.memory = { buffer: new ArrayBuffer(pages * PAGE_BYTES) };
+      this.run = plainKernels(this.memory.buffer);
+    } else {
+      this.memory = new WebAssembly.Memory({ initial: pages });
+      /** @type {any} */
+      this.run = new WebAssembly.Instance(new WebAssembly.Module(CODE), { env: { memory: this.memory } }).exports;
+    }
     this.nextFree = FIRST_FREE + STAGING_BYTES;
     owners.set(this.memory.buffer, this);
   }

@@ -22,6 +22,8 @@ const MAX_FILE_BYTES = 100e6;
 const MAX_FRAMES = 240; // of the film; a longer run keeps every second one
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 const SHOWN_EXAMPLES = 3;
+const PLAIN_NOTICE =
+  "This browser does not support WebAssembly with SIMD: the model trains in plain JavaScript, about 25 times slower, and the checksum of its weights differs from that in other browsers.";
 
 /**
  * @param {HTMLElement} container
@@ -133,6 +135,7 @@ export function openTrainer(
   const script = button("Export as a PyTorch script", () => {
     attempt(() => download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py"));
   });
+  const plainNotice = el("p", { class: "hu-trainer-offer", role: "status", hidden: "" }, PLAIN_NOTICE);
   const resumeOffer = el("p", { class: "hu-trainer-offer", hidden: "" });
 
   container.replaceChildren(el(
@@ -140,6 +143,7 @@ export function openTrainer(
     { class: `hu hu-explorer hu-trainer${isFile ? " hu-file" : ""}` },
     el("div", { class: "hu-trainer-bar" }, play, step, again, speed, knobs.task, status),
     problem,
+    plainNotice,
     resumeOffer,
     el(
       "div",
@@ -430,6 +434,7 @@ export function openTrainer(
       evaluation ? ` · ${percent(evaluation.correct / evaluation.count)} of outputs right` : ""
     }`;
     checksum.textContent = run.checksum ? `Checksum of the weights at step ${run.at}: ${run.checksum}` : "";
+    plainNotice.hidden = !run.started?.plain;
     if (run.started) knobs.show(settingsOf(selected));
   }
 

@@ -2,9 +2,10 @@
 // gradients, an update of the weights.
 
 import { headsOf, withoutHeads } from "../model/hooks.js";
-import { Kernels } from "../model/kernels.js";
+import { hasSimd, Kernels } from "../model/kernels.js";
 import { Tape } from "../model/tape.js";
 import { crossEntropy } from "../model/tensor.js";
+import { plainKernels } from "../model/plain-kernels.js";
 import { RecurrentModel } from "../model/recurrent.js";
 import { Transformer } from "../model/transformer.js";
 import { encoder, makeData, packPairs } from "./data.js";
@@ -53,6 +54,9 @@ export class Run {
       );
     }
     this.kernels = makeKernels(16 * countParameters(this.config) + this.stepBytes());
+    if (this.kernels.isPlain && !isTransformer) {
+      throw new Error("This browser trains no recurrent model: it does not support WebAssembly with SIMD.");
+    }
     this.parameters = allocateParameters(this.config, this.kernels);
     this.model = new (isTransformer ? Transformer : RecurrentModel)(this.config, this.parameters.tensors);
     initialize(this.config, this.parameters.tensors, this.settings.seed, this.kernels.run);
@@ -256,13 +260,12 @@ export class Run {
   }
 }
 
+// Without WebAssembly or its SIMD instructions, plain loops.
 /** @param {number} bytes */
 function makeKernels(bytes) {
   try {
-    return new Kernels(bytes);
+    return new Kernels(bytes, hasSimd() ? null : plainKernels);
   } catch {
-    throw new Error(
-      "This browser cannot train a model: it does not support WebAssembly with SIMD, or has too little memory.",
-    );
+    throw new Error(`This browser cannot train the model: it needs ${Math.ceil(bytes / 1e6)} MB of memory.`);
   }
 }
