@@ -231,11 +231,6 @@ class ModelConfig(Record):
         return cls.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})
 
 
-def benefits_from_threads(weights: int, batch_tokens: int) -> bool:
-    """Return whether a training step on a model of this size is faster with a second thread."""
-    return weights * batch_tokens >= 1e9
-
-
 @dataclass(frozen=True)
 class TrainingConfig(Record):
     """Settings of one training run: section 5 of the paper, and additions for small machines.

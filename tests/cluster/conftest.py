@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.dask_cluster import DaskCluster
-from transformer.jobs import services
 
 
 @pytest.fixture
@@ -29,5 +28,4 @@ def running_scheduler(folder: Path) -> Iterator[DaskCluster]:
     cluster = DaskCluster(folder)
     cluster.start_scheduler()
     yield cluster
-    services.close_all()
     cluster.close()

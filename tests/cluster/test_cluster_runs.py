@@ -12,7 +12,7 @@ from tests.jobs.conftest import FAKE_TRAINER, run_config, start_workers, wait_un
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import cluster_executor
 from transformer.cluster.certificates import main
-from transformer.jobs import Jobs, Limits, services
+from transformer.jobs import Jobs, Limits
 from transformer.jobs.jobs import TRAINER
 from transformer.training.recipe import make_run_config
 
@@ -148,5 +148,4 @@ def test_a_tls_cluster_accepts_its_own_keys_only(
             jobs.start()
             cluster.wait(lambda: "does not answer" in jobs.startup_error())
     finally:
-        services.close_all()
         cluster.close()

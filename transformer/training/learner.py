@@ -16,7 +16,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from transformer.config import benefits_from_threads
 from transformer.hooks import Hooks
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
@@ -232,7 +231,7 @@ def limit_threads(weights: int, batch_tokens: int) -> Iterator[None]:
     for the slower thread, which makes a step several times slower.
     """
     old_threads = torch.get_num_threads()
-    if not benefits_from_threads(weights, batch_tokens):
+    if weights * batch_tokens < 1e9:
         torch.set_num_threads(1)
     try:
         yield
