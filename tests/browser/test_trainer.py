@@ -17,6 +17,17 @@ from transformer import Translator
 TRAINING_TIMEOUT_MS = 120_000
 PAIRS = "\n".join(f"I see {word} .\tich sehe {word} ." for word in "abcdefghijklmnopqrstuv")
 
+# Opening the database before the page does would create it without its store.
+RUN_IS_KEPT = """async () => {
+  const databases = await indexedDB.databases();
+  if (!databases.some(({ name }) => name === "heads-up-training")) return false;
+  const result = (request) => new Promise((done) => request.onsuccess = () => done(request.result));
+  const database = await result(indexedDB.open("heads-up-training"));
+  const kept = await result(database.transaction("runs").objectStore("runs").get("last"));
+  database.close();
+  return Boolean(kept);
+}"""
+
 
 @pytest.fixture
 def address(site_address: str) -> str:
@@ -217,7 +228,7 @@ def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPag
     expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
         timeout=TRAINING_TIMEOUT_MS
     )
-    page.wait_for_timeout(6000)  # the run is kept every five seconds
+    page.wait_for_function(RUN_IS_KEPT)
     page.reload()
     go_on = page.get_by_role("button", name=re.compile("Go on from step"))
     match = re.search(r"step (\d+)", go_on.inner_text())
