@@ -35,6 +35,12 @@ def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None
     assert {"scipy.stats", "scipy.optimize"} & loaded == set()
 
 
+def test_a_process_that_trains_loads_no_compiler_and_no_tables() -> None:
+    """Each of these modules takes tens of megabytes in every worker."""
+    loaded = _loaded("from transformer.training.train_folder import warm_up; warm_up(1)")
+    assert {"torch._dynamo", "sympy", "pandas", "scipy"} & loaded == set()
+
+
 def test_supervising_processes_do_not_import_torch() -> None:
     """Only the child processes that train or compute import torch."""
     supervisors = ("jobs.worker", "cluster.host")

@@ -43,6 +43,27 @@ def test_threads_share_two_memory_arenas(setting: str) -> None:
     assert (arenas <= 2) == (setting == "limited"), arenas
 
 
+@pytest.mark.skipif(not GLIBC, reason="only glibc returns free pages on request")
+def test_free_pages_between_blocks_are_returned() -> None:
+    program = """
+from pathlib import Path
+from transformer.ui.server import allocator
+def megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
+assert allocator.return_freed_memory()
+blocks = [bytearray(20_000) for _ in range(10_000)]
+blocks = blocks[::100]
+before = megabytes()
+assert allocator.trim()
+print(before - megabytes())
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert float(process.stdout) > 100
+
+
 def test_other_platforms_are_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not allocator.return_freed_memory()
+    assert not allocator.trim()

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.packed_trace import PackedTrace
@@ -26,6 +25,8 @@ from transformer.inference.transformers_model import attention_of
 from transformer.measures.kinds import AttentionKind
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from transformer.figures.widget import ExplorerWidget
 
 _LABEL_FIELDS = (
@@ -54,6 +55,8 @@ class Trace(TraceTensors):
         Columns: [layer, head,] query_position, query_token, key_position, key_token, weight; for
         decoder and cross attention also predicted_token. Positions distinguish repeated tokens.
         """
+        import pandas as pd  # here, because it takes 50 MB and processes that train do not need it
+
         if layer is None:
             tables = {n: self.to_frame(kind, n, head) for n in range(self.depth(kind))}
             return pd.concat(tables, names=["layer"]).reset_index("layer").reset_index(drop=True)

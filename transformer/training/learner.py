@@ -21,6 +21,7 @@ from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.text.files import atomic_path
+from transformer.training.adam import Adam
 from transformer.training.loss import AttentionRegularizer, smoothed_cross_entropy
 from transformer.training.run_folder import LoopState, RunFolder
 
@@ -57,7 +58,7 @@ class MixedPrecision(Generic[Model]):
         self._working_weights: list[Tensor] = list(self.working.parameters())
         self._device = self._master_weights[0].device
         # Section 5.3. PyTorch adds epsilon to √v̂, as in algorithm 1 of Kingma and Ba (2015).
-        self.adam = torch.optim.Adam(
+        self.adam = Adam(
             self._master_weights,
             lr=0.0,
             betas=(0.9, 0.98),

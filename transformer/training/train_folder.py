@@ -17,6 +17,7 @@ from transformer.inference.device import choose_device, describe_computed
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.languages import front_matter
+from transformer.training.adam import Adam
 from transformer.training.console import Console, log
 from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
 from transformer.training.evaluator import ProbeSet
@@ -45,7 +46,7 @@ def warm_up(threads: int) -> None:
     torch.set_num_threads(threads)
     config = ModelConfig(vocab_size=8, d_model=8, n_layers=1, n_heads=2, d_ff=8)
     model, token_ids = Transformer(config), torch.ones(2, 3, dtype=torch.long)
-    adam = torch.optim.Adam(model.parameters(), lr=0.0, fused=True)
+    adam = Adam(model.parameters(), lr=0.0, fused=True)
     torch.nn.functional.cross_entropy(
         model(token_ids, token_ids).flatten(0, 1), token_ids.flatten()
     ).backward()

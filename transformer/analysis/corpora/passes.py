@@ -26,8 +26,8 @@ MAX_ROWS = 64
 MAX_WEIGHTS = 2**22
 """Maximum number of weights of one layer in a batch, padding included: 16 MB."""
 
-MAX_LOGITS = 2**23
-"""Maximum number of logits of one pass over many variants of a sentence: 32 MB."""
+MAX_LOGITS = 2**21
+"""Maximum number of logits of one pass over many variants of a sentence: 8 MB."""
 
 Progress = Callable[[float, str], object]
 """Called with the share that is done, 0 to 1, and the current activity; an error in it ends the

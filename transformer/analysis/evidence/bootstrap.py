@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
-from scipy.special import ndtr, stdtrit
 
 N_RESAMPLES = 1000
 CONFIDENCE_PERCENT = 95.0
@@ -174,6 +173,8 @@ def _half_width(max_distances: Float[np.ndarray, "draw"], sentences: int) -> flo
     """
     if sentences < 2:
         return float("inf")
+    from scipy.special import ndtr, stdtrit  # here: 20 MB that a process that trains does not need
+
     tail = ndtr(-np.percentile(max_distances, CONFIDENCE_PERCENT))
     return float(-stdtrit(sentences - 1, tail) * (sentences / (sentences - 1)) ** 0.5)
 

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from transformer.jobs import services
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import security
-from transformer.ui.server.allocator import return_freed_memory
+from transformer.ui.server.allocator import return_freed_memory, trim
 from transformer.ui.server.security import ANY_ADDRESS, network_address
 from transformer.ui.services import (
     class_updates,
@@ -29,6 +29,8 @@ from transformer.ui.services import (
     view_scripts,
 )
 
+TRIM_SECONDS = 5
+
 
 @asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
@@ -37,7 +39,9 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     await asyncio.to_thread(_resume_runs)
     _announce()
     first_visit = asyncio.create_task(asyncio.to_thread(_prepare_first_visit))
+    trimming = asyncio.create_task(_trim_memory())
     yield
+    trimming.cancel()
     try:
         await first_visit
     finally:
@@ -74,6 +78,12 @@ def _prepare_first_visit() -> None:
     if model := models.load_first_visit_model():
         with suppress(ValueError):  # the page says why the model cannot read the example
             trace_cache.without_session(model, model.description.default_text)
+
+
+async def _trim_memory() -> None:
+    """Return freed memory to the system from time to time."""
+    while await asyncio.to_thread(trim):
+        await asyncio.sleep(TRIM_SECONDS)
 
 
 def _announce() -> None:

@@ -23,7 +23,7 @@ Value = TypeVar("Value")
 _NOT_COUNTED = type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, torch.nn.Module
 _OBJECT_BYTES = 64
 """Approximate bytes of a Python object without its contents."""
-MAX_BYTES = 48_000_000
+MAX_BYTES = 32_000_000
 """Maximum bytes of all cached results."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -27,7 +27,7 @@ from transformer.ui.services.fair_slots import FairSlots
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model
 
-MAX_BYTES = 64_000_000
+MAX_BYTES = 48_000_000
 """Maximum bytes of cached traces. The newest is kept even if it is larger."""
 MAX_CPU_SECONDS = 10
 """Seconds of CPU time that one rerun of a page may take. Beam search with size 4 for a translation
