@@ -96,6 +96,28 @@ def test_text_in_quotes_may_contain_separators_and_line_ends() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    ['"The {0}, here; now.";"Le {0}, ici ; là."', "The {0}, here.;Le {0}, ici.", "{0}, yes;{0}"],
+)
+@pytest.mark.parametrize("name", ["mine.csv", "mine.txt"])
+def test_semicolons_are_recognised_where_the_texts_have_commas(line: str, name: str) -> None:
+    words = ["cat", "dog", "house", "river"]
+    text = "".join(line.format(word) + "\n" for word in words)
+    source, target = line.replace('"', "").rsplit(";", 1) if "now" not in line else (
+        "The {0}, here; now.", "Le {0}, ici ; là."
+    )  # fmt: skip
+    pairs = [*parse_pairs(split_text(text), name)]
+    assert pairs == [(source.format(word), target.format(word)) for word in words]
+
+
+@pytest.mark.parametrize("end", ["\x0b", "\x0c", "\x85", "\u2028", "\u2029"])
+def test_other_line_ends_are_named(end: str) -> None:
+    text = "".join(f"{source}\t{target}{end}" for source, target in PAIRS)
+    with pytest.raises(CorpusError, match=rf"several lines with U\+{ord(end):04X} between them"):
+        [*parse_pairs(split_text(text), "mine.txt")]
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         (rows(lambda n, s, t: f"{s}\n{t}"), "seems to have alternating lines"),

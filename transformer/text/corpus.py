@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, zip_longest
@@ -18,6 +19,9 @@ PathLike = str | os.PathLike[str]
 MAX_LINE_BYTES = 1_000_000
 """Largest size of a line."""
 _CHUNK_BYTES = 1 << 16
+
+
+_OTHER_LINE_END = re.compile(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 class CorpusError(ValueError):
@@ -92,7 +96,16 @@ def _rows(lines: Iterable[str], format: PairFormat, name: str) -> Iterator[tuple
 
 
 def _check_cells(cells: list[str], format: PairFormat, name: str, number: int) -> None:
-    """Raise CorpusError if a row has too few cells, or too many for a format that has two."""
+    """Raise CorpusError if a row has too few cells, or too many for a format that has two, or is
+    several lines with other line ends than a line feed or a carriage return."""
+    separators = [_OTHER_LINE_END.search(cell) for cell in cells[1:-1]]
+    if separators and all(separators):
+        end = separators[0]
+        assert end is not None
+        raise CorpusError(
+            f"{name}, line {number} seems to be several lines with U+{ord(end[0]):04X} between "
+            "them; convert the line ends to line feeds."
+        )
     if format.is_table and len(cells) < 2:
         raise CorpusError(
             f"{name}, line {number} has no tab; every line needs a source, a tab and a target."

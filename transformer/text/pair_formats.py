@@ -202,7 +202,12 @@ def _cells_between(separator: str) -> Callable[[str], Cells]:
 
 
 def _csv(lines: list[str], *, certain: bool) -> PairFormat | None:
-    """Return the format of comma-separated or semicolon-separated rows of equal length."""
+    """Return the format of comma-separated or semicolon-separated rows of equal length.
+
+    If both separators give such rows, it is the one that leaves no doubt and no broken quote, and
+    then the one that fewer spaces follow: a sentence may contain the other.
+    """
+    formats: list[tuple[bool, bool, int, PairFormat]] = []
     for separator in ",;":
         split = _csv_rows(separator)
         try:
@@ -231,8 +236,10 @@ def _csv(lines: list[str], *, certain: bool) -> PairFormat | None:
             continue  # a sentence may contain the separator too
         if n > 2 and len(_text_columns(rows[format.header :])) > 2 and not format.header:
             format = _doubtful(format, f"each row has {n} texts and no header names them")
-        return format
-    return None
+        broken = any('"' in cell for cells in rows for cell in cells)
+        spaces = sum(f"{separator} " in line for line in lines)
+        formats.append((bool(format.doubt), broken, spaces, format))
+    return min(formats, key=lambda one: one[:3])[-1] if formats else None
 
 
 def _doubtful(format: PairFormat, doubt: str) -> PairFormat:
