@@ -17,6 +17,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from types import MappingProxyType
 
+import torch
 from torch import Tensor, nn
 
 from transformer.config import did_you_mean
@@ -115,6 +116,11 @@ class HookPoint(nn.Module):
         if replaced.dtype != x.dtype:
             raise ValueError(
                 f"the hook on {self.name} returned {replaced.dtype}, the site has {x.dtype}"
+            )
+        if replaced.layout != torch.strided or replaced.is_meta:
+            kind = "meta tensor without values" if replaced.is_meta else str(replaced.layout)
+            raise ValueError(
+                f"the hook on {self.name} returned a {kind}; it must be a dense tensor with values"
             )
         replaced = replaced.to(x.device)
         self._check_values(replaced)

@@ -163,6 +163,8 @@ def test_gradients_reach_stored_activations() -> None:
         (torch.zeros(3, 4, 6, 7), "returned torch.float32, the site has torch.float64"),
         (torch.full((3, 4, 6, 7), torch.nan).double(), "returned nan; all values must be finite"),
         (torch.full((3, 4, 6, 7), -torch.inf).double(), "returned -inf; all values must be finite"),
+        (torch.zeros(3, 4, 6, 7).double().to("meta"), "returned a meta tensor without values"),
+        (torch.zeros(3, 4, 6, 7).double().to_sparse(), "returned a torch.sparse_coo"),
     ],
 )
 def test_invalid_return_values_of_hooks_are_refused(
