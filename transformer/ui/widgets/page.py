@@ -97,9 +97,7 @@ def _frame(file: str) -> Iterator[list[str]]:
         _rerun_after_reconnect()
         with cancelled_by(RerunCancellation()):
             yield problems
-        # Keep the app's address without parameters in the history.
-        if not home or st.query_params:
-            state.write_address()
+        state.write_address()
 
 
 def _rerun_after_reconnect() -> None:
