@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import wait_for_script_run, wait_until
+from tests.live_app import open_expander, wait_for_script_run, wait_until
 from transformer.ui.base.registry import PAGES, path
-from transformer.ui.widgets.lessons.course import CORE
+from transformer.ui.widgets.lessons.course import CORE, LESSONS
 
 pytestmark = pytest.mark.browser
 # Positions in the window: the bottom of the card, and the top of the first picture.
@@ -132,7 +132,8 @@ def test_no_accessibility_violation_before_and_after_a_guess(
     page = new_page(scheme=scheme)
     for name in ("umbrella", "cosine"):
         page.goto(f"{bundled_app}/learn?lesson={name}")
-        page.locator(".st-key-lesson").wait_for()
+        expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
+        expect(page.locator(".st-key-lesson-next")).to_be_visible()
         wait_for_script_run(page)
         assert not violations_of(page, colours=scheme == "dark"), name
         answer_if_asked(page)
@@ -157,6 +158,44 @@ def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_pag
     page.get_by_role("button", name="Close").click()
     expect(page.locator(".st-key-lesson")).to_have_count(0)
     expect(page).not_to_have_url(re.compile("lesson="))
+
+
+@pytest.mark.parametrize(("width", "height", "lowest"), [(1366, 768, 300), (390, 844, 420)])
+def test_pictures_are_on_the_first_screen_and_hide_the_answer(
+    bundled_app: str, new_page: NewPage, width: int, height: int, lowest: int
+) -> None:
+    page = new_page(width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{bundled_app}/learn")
+    pictures = page.locator(".lesson-thumbnail")
+    expect(pictures).to_have_count(len(LESSONS))
+    wait_for_script_run(page)
+    assert bounding_box(pictures.first)["y"] <= lowest
+    page.goto(f"{bundled_app}/learn?lesson=umbrella")
+    card = page.locator(".st-key-lesson")
+    expect(card.locator(".st-key-lesson-options button").first).to_be_visible()
+    wait_for_script_run(page)
+    assert bounding_box(card.locator(".hu-lesson-picture"))["y"] <= lowest
+    assert card.locator(".hu-hidden").count() > 1
+    expect(card.locator(".hu-marked")).to_have_count(0)
+    assert answer_if_asked(page)
+    open_expander(page, "Show the question again")
+    expect(card.locator(".hu-marked")).to_have_count(1)
+    expect(card.locator(".hu-hidden")).to_have_count(0)
+
+
+def test_a_card_that_is_cut_off_fades_out(bundled_app: str, new_page: NewPage) -> None:
+    page = new_page(390)
+    page.goto(f"{bundled_app}/learn?lesson=umbrella")
+    assert answer_if_asked(page)
+    card = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)')
+    assert card.evaluate("(node) => node.scrollHeight > node.clientHeight")
+    fade = card.evaluate("(node) => getComputedStyle(node, '::after').backgroundImage")
+    assert "gradient" in fade
+    # At its end nothing is covered.
+    card.evaluate("(node) => node.scrollTo(0, node.scrollHeight)")
+    last = bounding_box(card.get_by_text("Show the question again"))
+    assert last["y"] + last["height"] <= page.evaluate(CARD_BOTTOM) - 12
 
 
 @pytest.mark.parametrize("width", [1400, 390])

@@ -37,7 +37,17 @@ def hostile(text: str) -> CourseStep:
     choices = [AnswerChoice(text, text, right=True), AnswerChoice("b", text)]
     link = ViewLink("views/a.html", text)
     return CourseStep(
-        "lessons/a.html", text, text, [text], text, text, choices, text, text, view_link=link
+        "lessons/a.html",
+        text,
+        "09 90",
+        text,
+        [text],
+        text,
+        text,
+        choices,
+        text,
+        text,
+        view_link=link,
     )
 
 

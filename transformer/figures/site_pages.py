@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from transformer.figures.inline_markdown import html_of
+from transformer.figures.lesson_thumbnail import lesson_thumbnail
 from transformer.figures.live_page import LIVE_POLICY
 from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import json_script
@@ -51,7 +52,9 @@ iframe { width: 100%; height: 46rem; border: 1px solid var(--line); border-radiu
   text-decoration: none; }
 .begin { display: inline-block; color: var(--ground); background: var(--link); font-weight: 650; }
 .parts { columns: 20rem; column-gap: 2.5rem; } .parts section { break-inside: avoid; }
-.parts h2 { margin-top: 0.6rem; } ol, ul { padding-left: 1.7rem; }
+.parts h2 { margin-top: 0.6rem; } .parts li { margin: 0.35rem 0; }
+.lesson-thumbnail { vertical-align: middle; margin-right: 0.6rem; background: var(--soft); }
+ ol, ul { padding-left: 1.7rem; }
 """
 # `file:` allows opening the site from a disk; the style sheet is a separate file.
 _POLICY = (
@@ -83,6 +86,7 @@ class CourseStep:
 
     Attributes:
         file: file of this page in the site.
+        picture: of the list, as `lesson_thumbnail` reads it.
         meta: a line below the title.
         notes: paragraphs before the question.
         answer: the answer with its explanation; "" if a script asks the question.
@@ -90,12 +94,14 @@ class CourseStep:
         exhibit: what the question refers to, such as a translation.
         quote: a line in which to find the mistake.
         train_link: the page that trains such a model.
+        start_link: where the reader finds the answer, if there are no choices.
         site, live: data of the models and of this lesson for `site/live-lesson.js`; None if the
             question is not asked about a model in the page.
     """
 
     file: str
     title: str
+    picture: str
     meta: str
     notes: Sequence[str]
     question: str
@@ -105,6 +111,7 @@ class CourseStep:
     quote: str = ""
     view_link: ViewLink | None = None
     train_link: ViewLink | None = None
+    start_link: ViewLink | None = None
     site: Mapping[str, Any] | None = None
     live: Mapping[str, Any] | None = None
 
@@ -125,6 +132,9 @@ def step_page(
     if step.quote:
         parts.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
     parts.append(f'<p class="question">{html_of(step.question)}</p>')
+    if step.start_link is not None:
+        title = escape(step.start_link.title)
+        parts.append(f"<p>{_link(f'../{step.start_link.file}', title)}</p>")
     answers = [*map(_choice_details, step.choices)]
     if step.live is None:
         answers.append(_answer_details(step))
@@ -154,7 +164,10 @@ def index_page(
     parts.append('<div class="parts">')
     number = 1
     for name, steps in sections:
-        listed = "".join(f"<li>{_link(step.file, html_of(step.title))}</li>" for step in steps)
+        listed = "".join(
+            f"<li>{lesson_thumbnail(step.picture)}{_link(step.file, html_of(step.title))}</li>"
+            for step in steps
+        )
         parts.append(
             f'<section><h2>{escape(name)}</h2><ol start="{number}">{listed}</ol></section>'
         )

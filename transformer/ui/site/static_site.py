@@ -164,6 +164,7 @@ def course_step(
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
+        picture=lesson.picture,
         meta=f"{lesson.minutes:g} min{section}",
         notes=[lesson.text],
         question=lesson.question,
@@ -175,16 +176,17 @@ def course_step(
         return replace(step, site=models_data, live=lesson_data(lesson, models_here[0])), ""
     prepared_lesson = prepared(lesson, available)
     question, model = prepared_lesson.question, prepared_lesson.model
+    sentence = f"“{prepared_lesson.text}”"
     if question is None or model is None:
         return None
-    content, view_link = _answer_page(prepared_lesson), None
+    content, view_link, start_link = _answer_page(prepared_lesson), None, None
     if content:
-        view_link = ViewLink(f"views/{lesson.name}.html", f"“{prepared_lesson.text}”")
+        view_link = ViewLink(f"views/{lesson.name}.html", sentence)
     elif lesson.depth and model in models_here:
-        address = prepared_lesson.view_for(answered=True).to_params()
-        params = {**address, "model": model.name, "text": prepared_lesson.text}
-        del params["lesson"]  # only the app shows a lesson beside the view
-        view_link = ViewLink(live_address(params), f"“{prepared_lesson.text}”")
+        view_link = ViewLink(_view_address(prepared_lesson, model, answered=True), sentence)
+        if lesson.in_place:
+            title = f"Switch heads off: {sentence} →"
+            start_link = ViewLink(_view_address(prepared_lesson, model, answered=False), title)
     elif lesson.name == FILM_LESSON:
         view_link = films.get(model.name)
     choices = [
@@ -200,8 +202,17 @@ def course_step(
         train_link=ViewLink(f"train.html?run=task%3D{lesson.task}", TRAIN_LINK)
         if lesson.task
         else None,
+        start_link=start_link,
     )
     return answered, content
+
+
+def _view_address(prepared_lesson: PreparedLesson, model: Model, *, answered: bool) -> str:
+    """Return the address of the first page with the lesson's view."""
+    params = prepared_lesson.view_for(answered).to_params()
+    params |= {"model": model.name, "text": prepared_lesson.text}
+    del params["lesson"]  # only the app shows a lesson beside the view
+    return live_address(params)
 
 
 def group_by_part(

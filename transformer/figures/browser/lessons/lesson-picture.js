@@ -1,6 +1,6 @@
 // The picture of a lesson's question: attention between words, with its answer hidden or marked.
 
-import { svgNode } from "../common/base.js";
+import { el, svgNode } from "../common/base.js";
 
 const CELL = 24;
 const LETTER = 7.2; // width of a letter of a label, about
@@ -54,5 +54,5 @@ export function lessonPicture(picture, answered) {
     });
   });
   root.append(...frames);
-  return root;
+  return el("figure", { class: "hu-lesson-figure" }, root, el("figcaption", {}, `${caption}.`));
 }

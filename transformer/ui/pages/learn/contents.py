@@ -6,6 +6,7 @@ from itertools import groupby
 
 import streamlit as st
 
+from transformer.figures.lesson_thumbnail import lesson_thumbnail
 from transformer.ui.base.registry import HOME, page_name
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.lessons import course, progress
@@ -33,7 +34,7 @@ def show(current: str) -> None:
             )
         label = f"Continue: {remaining[0].title} →" if remaining and n_done else "Start →"
         lesson_button((remaining or course.CORE)[0].name, label, "lesson-start", primary=True)
-    with st.container(key="course"), st.expander("All lessons", expanded=not current):
+    with st.container(key="course"), st.expander("All lessons") if current else st.container():
         _lessons(course.CORE)
         st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
         _lessons(course.EXTRA)
@@ -45,6 +46,7 @@ def _lessons(lessons: tuple[Lesson, ...]) -> None:
         for lesson in members:
             name, number = lesson.name, course.number(lesson)
             with st.container(horizontal=True, vertical_alignment="center", key=f"step-{name}"):
+                st.html(lesson_thumbnail(lesson.picture), width="content")
                 lesson_button(name, f"{number}. {lesson.title}", f"open-{name}")
                 st.markdown(f":small[{_details(lesson)}]{_status(lesson)}", width="content")
 

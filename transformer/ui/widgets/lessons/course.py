@@ -24,6 +24,7 @@ CORE = (
     Lesson(
         name="umbrella",
         title="Whose umbrella?",
+        picture="90000 09000 00900 00900 00090 00009",
         part="First look",
         minutes=1.5,
         page=HOME,
@@ -51,6 +52,7 @@ CORE = (
     Lesson(
         name="row",
         title="Weights sum to 1",
+        picture="111020 131411 226220 221811 110133 000117",
         part="First look",
         minutes=1,
         section="3.2.1",
@@ -68,6 +70,7 @@ CORE = (
     Lesson(
         name="steps",
         title="Encoder and decoder",
+        picture="643334 463333 234632 222356 212247",
         part="First look",
         minutes=1.5,
         section="3",
@@ -83,6 +86,7 @@ CORE = (
     Lesson(
         name="meeting",
         title="Queries, keys and scores",
+        picture="110110 661110 141810 010900 000190 000001",
         part="Queries and keys",
         minutes=2,
         section="3.2.1",
@@ -101,6 +105,7 @@ CORE = (
     Lesson(
         name="back",
         title="Find a previous-token head",
+        picture="000000 810000 531000 126000 003600 000090",
         part="Heads",
         minutes=2,
         section="3.2.2",
@@ -115,13 +120,14 @@ CORE = (
         ),
         question=(
             "One head attends to the previous word: its dark cells are just below the diagonal. "
-            "Click it, then press *Check*."
+            "Which one?"
         ),
         takeaway="Heads learn different patterns; some attend to the previous word.",
     ),
     Lesson(
         name="rest",
         title="Attention sinks",
+        picture="000009 000008 000008 000009 000009 000008",
         part="Heads",
         minutes=1,
         page=HOME,
@@ -142,6 +148,7 @@ CORE = (
     Lesson(
         name="ahead",
         title="The causal mask",
+        picture="900000 750000 744000 555200 535340 433344",
         part="The mask",
         minutes=1,
         section="3.2.3",
@@ -161,6 +168,7 @@ CORE = (
     Lesson(
         name="crossing",
         title="Word order across languages",
+        picture="900000 204100 070001 000009 000009 000090",
         part="Cross-attention",
         minutes=1.5,
         section="3.2.3",
@@ -183,6 +191,7 @@ CORE = (
     Lesson(
         name="bag",
         title="Attention without positions",
+        picture="444444 444444 444444 444444 444444 444444",
         part="Order",
         minutes=1.5,
         section="3.5",
@@ -201,6 +210,7 @@ CORE = (
     Lesson(
         name="waves",
         title="Sinusoidal positions",
+        picture="494949 895959 976959 557959 138959 018869",
         part="Order",
         minutes=1,
         section="3.5",
@@ -218,6 +228,7 @@ CORE = (
     Lesson(
         name="off",
         title="Ablation: switch heads off",
+        picture="747474 474747 740474 474747 747474 474747",
         part="Interventions",
         minutes=2,
         page=HOME,
@@ -225,18 +236,17 @@ CORE = (
         in_place=True,
         sentences=(EVERYDAY_SENTENCES[1], EVERYDAY_SENTENCES[0], EVERYDAY_SENTENCES[2]),
         text=(
-            "A clear pattern does not mean that a head matters. On this page you can switch each "
-            "head off and compare the translations."
+            "A clear pattern does not mean that a head matters. To see whether it does, switch it "
+            "off and compare the translations."
         ),
-        question=(
-            "Switch off as few heads as possible until the translation changes. Then press *Check*."
-        ),
+        question="Switch off as few heads as possible until the translation changes.",
         takeaway="Whether a head is needed is a question for an experiment, not for a picture.",
         build=interventions.ablation,
     ),
     Lesson(
         name="reverse",
         title="Heads form during training",
+        picture="000009 000090 000900 009000 090000 900000",
         part="Training",
         minutes=2,
         section="5.3",
@@ -254,6 +264,7 @@ CORE = (
     Lesson(
         name="scale",
         title="Why divide by √d_k",
+        picture="222222 121211 121311 111411 010701 000900",
         part=MATHEMATICS,
         minutes=1,
         section="3.2.1",
@@ -271,6 +282,7 @@ CORE = (
     Lesson(
         name="cosine",
         title="The exponent of the cosine",
+        picture="494949 969696 818181 303030 050505 393939",
         part=MISTAKES,
         minutes=1,
         section="3.5",
@@ -289,6 +301,7 @@ CORE = (
     Lesson(
         name="value",
         title="Weights and values",
+        picture="000000 190250 000000 385261 385261 385261",
         part=MISTAKES,
         minutes=1,
         section="3.2",

@@ -14,6 +14,7 @@ EXTRA = (
     Lesson(
         name="gender",
         title="He and she",
+        picture="900900 090090 009009 900900 090090 009009",
         part="Comparing two sentences",
         minutes=1,
         extra=True,
@@ -32,6 +33,7 @@ EXTRA = (
     Lesson(
         name="shifted",
         title="Targets shifted right",
+        picture="900000 490000 449000 444900 444490 444449",
         part=MATHEMATICS,
         minutes=1.5,
         extra=True,
@@ -50,6 +52,7 @@ EXTRA = (
     Lesson(
         name="lengths",
         title="Embeddings and √d_model",
+        picture="000009 000909 090909 090999 990999 999999",
         part=MATHEMATICS,
         minutes=1,
         extra=True,
@@ -68,6 +71,7 @@ EXTRA = (
     Lesson(
         name="norm",
         title="Residual connection and LayerNorm",
+        picture="193555 728555 256555 907555 364555 481555",
         part=MATHEMATICS,
         minutes=1,
         extra=True,
@@ -86,6 +90,7 @@ EXTRA = (
     Lesson(
         name="cost",
         title="The cost of self-attention",
+        picture="999900 999990 999999 999999 099999 009999",
         part=MATHEMATICS,
         minutes=1.5,
         extra=True,
@@ -105,6 +110,7 @@ EXTRA = (
     Lesson(
         name="missing",
         title="The missing row",
+        picture="900000 490000 449000 444900 444490 000000",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -126,6 +132,7 @@ EXTRA = (
     Lesson(
         name="keys",
         title="Keys have their own matrix",
+        picture="952613 597402 279158 641983 105892 328329",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -145,6 +152,7 @@ EXTRA = (
     Lesson(
         name="output",
         title="Combining the heads",
+        picture="997755 997755 997755 997755 997755 997755",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -163,6 +171,7 @@ EXTRA = (
     Lesson(
         name="infinity",
         title="The sign of the mask",
+        picture="900000 540000 333000 322200 222220 222111",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -181,6 +190,7 @@ EXTRA = (
     Lesson(
         name="memory",
         title="Three uses of attention",
+        picture="643334 463333 234632 222356 212247",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -203,6 +213,7 @@ EXTRA = (
     Lesson(
         name="self",
         title="Self-attention or cross-attention",
+        picture="643334 463333 234632 222356 212247",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -221,6 +232,7 @@ EXTRA = (
     Lesson(
         name="units",
         title="The feed-forward network",
+        picture="060003 900040 002000 700050 080000 000906",
         part=MISTAKES,
         minutes=1,
         extra=True,
@@ -240,6 +252,7 @@ EXTRA = (
     Lesson(
         name="epsilon",
         title="The ε of Adam",
+        picture="000009 000008 000007 000025 000430 653100",
         part=MISTAKES,
         minutes=1,
         extra=True,

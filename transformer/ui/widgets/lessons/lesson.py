@@ -94,6 +94,8 @@ class Lesson:
 
     Attributes:
         name: the step's name in addresses; it never changes.
+        picture: of the list, as `figures.lesson_thumbnail` reads it; of the lesson's sentence and
+            en-fr if the question is about attention.
         part: the part of the course; minutes: how long the step takes.
         page: the file of the page that shows the answer; `depth`: of the page Try; `view`: its
             fields that differ from their defaults.
@@ -114,6 +116,7 @@ class Lesson:
 
     name: str
     title: str
+    picture: str
     part: str
     minutes: float
     page: str

@@ -88,6 +88,8 @@ def show(page: str) -> str | None:
             _navigation(page, prepared_lesson)
         if prepared_lesson.question and progress.is_revealed(name):
             with st.expander("Show the question again"):
+                if page != LIST_PAGE:
+                    _picture(prepared_lesson)
                 _draw_question(prepared_lesson)
                 _marked_options(prepared_lesson, prepared_lesson.question)
     return None
@@ -223,6 +225,8 @@ def _draw_question(prepared_lesson: PreparedLesson) -> None:
         with st.container(key="lesson-exhibit"):
             st.markdown(prepared_lesson.question.exhibit)
     st.markdown(f":material/help: **{prepared_lesson.lesson.question}**")
+    if prepared_lesson.lesson.in_place:
+        st.markdown("Find the answer on this page, then press *Check*.")
 
 
 def _options(prepared_lesson: PreparedLesson, question: Question) -> None:
