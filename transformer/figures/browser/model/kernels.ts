@@ -79,19 +79,20 @@ export function log(x: f64): f64 {
 export function multiply(
   a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32,
 ): void {
-  multiplyInto(a, ai, ak, b, bk, bj, c, ldc, start, lds, M, N, K, false);
+  multiplyInto(a, ai, ak, b, bk, bj, c, ldc, start, lds, M, N, K, false, false);
 }
 
-/** With `room`, C may be written up to the next multiple of 8 columns. */
+/** With `room`, C may be written up to the next multiple of 8 columns. With `half`, the columns of B are of 16-bit numbers. */
 function multiplyInto(
-  a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32, room: bool,
+  a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32, room: bool, half: bool,
 ): void {
-  if (M < 4 && bk == 1 && ak == 1 && K % 4 == 0) return dotProducts(a, ai, b, bj, c, ldc, start, lds, M, N, K);
+  if (!half && M < 4 && bk == 1 && ak == 1 && K % 4 == 0) return dotProducts(a, ai, b, bj, c, ldc, start, lds, M, N, K);
   for (let j = 0; j < N; j += 8) {
-    const columns = min(8, N - j), from = at(b, j * bj), addend = start ? at(start, j) : 0;
+    const columns = min(8, N - j), from = b + (<usize>(j * bj) << (half ? 1 : 2)), addend = start ? at(start, j) : 0;
     let panel = from, step: usize = <usize>bk << 2;
     if (M >= 8 || bj != 1) {
-      pack(from, bk, bj, K);
+      if (half) packHalf(from, bj, K);
+      else pack(from, bk, bj, K);
       panel = PANEL;
       step = 32;
     }
@@ -153,16 +154,32 @@ function pack(from: usize, bk: i32, bj: i32, K: i32): void {
     for (; k < K; k++, p += 32, from += row) { v128.store(p, v128.load(from)); v128.store(p, v128.load(from, 16), 16); }
     return;
   }
-  for (; k + 4 <= K; k += 4, p += 128, from += 16) { transpose(from, column, p); transpose(from + 4 * column, column, p + 16); }
+  for (; k + 4 <= K; k += 4, p += 128, from += 16) {
+    for (let four: usize = 0; four < 2; four++) {
+      const first = from + 4 * four * column, second = first + column, third = second + column;
+      transpose(v128.load(first), v128.load(second), v128.load(third), v128.load(third + column), p + 16 * four);
+    }
+  }
   for (; k < K; k++, p += 32, from += 4) {
     for (let j: usize = 0; j < 8; j++) store<f32>(p + (j << 2), load<f32>(from + j * column));
   }
 }
 
+/** The same for columns of 16-bit numbers; K is a multiple of 4. */
+function packHalf(from: usize, bj: i32, K: i32): void {
+  const column: usize = <usize>bj << 1, up = f32x4.splat(reinterpret<f32>(0x77800000));
+  for (let k = 0, p = PANEL; k < K; k += 4, p += 128, from += 8) {
+    for (let four: usize = 0; four < 2; four++) {
+      const first = from + 4 * four * column, second = first + column, third = second + column;
+      const c0 = f32x4.mul(loadHalf(first), up), c1 = f32x4.mul(loadHalf(second), up);
+      transpose(c0, c1, f32x4.mul(loadHalf(third), up), f32x4.mul(loadHalf(third + column), up), p + 16 * four);
+    }
+  }
+}
+
 /** Four numbers of each of four columns to four rows of the panel. */
 // @ts-ignore: decorator
-@inline function transpose(from: usize, column: usize, p: usize): void {
-  const c0 = v128.load(from), c1 = v128.load(from + column), c2 = v128.load(from + 2 * column), c3 = v128.load(from + 3 * column);
+@inline function transpose(c0: v128, c1: v128, c2: v128, c3: v128, p: usize): void {
   const low01 = v128.shuffle<f32>(c0, c1, 0, 4, 1, 5), high01 = v128.shuffle<f32>(c0, c1, 2, 6, 3, 7);
   const low23 = v128.shuffle<f32>(c2, c3, 0, 4, 1, 5), high23 = v128.shuffle<f32>(c2, c3, 2, 6, 3, 7);
   v128.store(p, v128.shuffle<f32>(low01, low23, 0, 1, 4, 5));
@@ -192,8 +209,9 @@ function dotProducts(a: usize, ai: i32, b: usize, bj: i32, c: usize, ldc: i32, s
   }
 }
 
-/** The same for a matrix of 16-bit numbers, which decoding reads twice as fast; K is a multiple of 4. */
+/** C = A Bᵀ + bias for a matrix B of 16-bit numbers, which are read twice as fast; K is a multiple of 4. */
 export function multiplyHalf(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bias: usize, M: i32, N: i32, K: i32): void {
+  if (M >= 4) return multiplyInto(a, ai, 1, b, 1, K, c, ldc, bias, 0, M, N, K, false, true);
   const end: usize = <usize>K << 1, row = end, up = f32x4.splat(reinterpret<f32>(0x6f800000)), down = f32x4.splat(65536);
   for (let i = 0; i < M; i++, a = at(a, ai), c = at(c, ldc)) {
     for (let k: usize = 0; k < end; k += 8) v128.store(PANEL + (k << 1), f32x4.mul(v128.load(a + (k << 1)), up));
@@ -212,8 +230,8 @@ export function multiplyHalf(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bi
 }
 
 /**
- * Four float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. The other
- * factor of a product is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
+ * Four float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. In
+ * `multiplyHalf` the other factor is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
  */
 // @ts-ignore: decorator
 @inline function loadHalf(address: usize): v128 {
@@ -248,7 +266,7 @@ export function attend(
     for (let h = 0; h < heads; h++) {
       const query = at(q, load<i32>(table) * width + h * size), y0 = at(y, load<i32>(table) * width + h * size);
       const key = at(k, load<i32>(table, 8) * width + h * size), value = at(v, load<i32>(table, 8) * width + h * size);
-      multiplyInto(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, keys, size, true);
+      multiplyInto(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, keys, size, true, false);
       for (let i = 0; i < queries; i++) softmax(at(weights, i * ld), causal ? keys - queries + i + 1 : keys, ld, scale);
       multiply(weights, ld, 1, value, width, 1, y0, width, 0, 0, queries, size, keys);
       weights = at(weights, queries * ld);
@@ -282,7 +300,7 @@ export function attendBack(
     for (let h = 0; h < heads; h++) {
       const query = load<i32>(table) * width + h * size, key = load<i32>(table, 8) * width + h * size;
       multiply(weights, 1, ld, at(gy, query), width, 1, at(gv, key), width, at(gv, key), width, keys, size, queries);
-      multiplyInto(at(gy, query), width, 1, at(v, key), 1, width, ROWS, ld, 0, 0, queries, keys, size, true);
+      multiplyInto(at(gy, query), width, 1, at(v, key), 1, width, ROWS, ld, 0, 0, queries, keys, size, true, false);
       for (let i = 0; i < queries; i++) {
         const a = at(weights, i * ld), g = at(ROWS, i * ld);
         for (let j = keys; j < ld; j++) store<f32>(at(g, j), 0);

@@ -63,7 +63,7 @@ export function linear(x, weight, bias = null) {
   const { run } = kernels;
   const [w, b] = [address(weight.values), bias ? address(bias.values) : 0];
   kernels.apply(x.values, y.values, (from, to) => {
-    if (weight.half && rows < 4) run.multiplyHalf(from, n, address(weight.half), to, m, b, rows, m, n);
+    if (weight.half) run.multiplyHalf(from, n, address(weight.half), to, m, b, rows, m, n);
     else run.multiply(from, n, 1, w, 1, n, to, m, b, 0, rows, m, n);
   });
   x.tape?.record(() => {
