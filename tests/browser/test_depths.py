@@ -144,6 +144,18 @@ def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
     expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
 
 
+@pytest.mark.parametrize(("width", "most"), [(1366, 300), (390, 420)])
+def test_the_first_heads_of_the_switchboard_are_on_the_first_screen(
+    bundled_app: str, new_page: NewPage, width: int, most: int
+) -> None:
+    page = new_page(width)
+    page.goto(f"{bundled_app}/?depth=off")
+    expect(page.locator(CONTENT["Switch off"])).to_be_visible()
+    wait_for_script_run(page)
+    assert bounding_box(page.locator(".hu-switchboard h2").first)["y"] <= most
+    assert bounding_box(page.locator(".hu-switchboard [data-head]").first)["y"] <= most + 60
+
+
 def test_on_a_phone_the_pictures_of_all_heads_come_before_the_tools(
     bundled_app: str, new_page: NewPage
 ) -> None:

@@ -26,8 +26,8 @@ export function switchboardView(container, report) {
     el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"),
   );
   const boards = el("div", { class: "hu-kindrow" });
-  const top = el("div", { class: "hu-switchtop" }, status, allOn);
-  const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
+  const state = el("div", { class: "hu-switchstate" }, status, allOn);
+  const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, boards, state, legend);
   let grids = []; // { kind, cells: rows of buttons; the first of each row and column switches all of it }
   container.append(frame);
 
@@ -51,7 +51,7 @@ export function switchboardView(container, report) {
     builtKey = key;
     const theme = colours(frame);
     for (const grid of grids) header.moved ? drawMoved(grid, theme) : drawSwitches(grid, theme);
-    [top.hidden, legend.hidden] = [header.moved, !header.moved];
+    [state.hidden, legend.hidden] = [header.moved, !header.moved];
     if (header.moved) bar.draw(theme.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
     if (header.moved) return;
     const total = header.kinds.length * header.n_layers * header.n_heads;

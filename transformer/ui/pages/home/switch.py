@@ -69,7 +69,7 @@ def _both_translations(trace: Trace, comparison: Comparison | None) -> None:
     before, after = st.columns(2)
     before.markdown(f"With all heads: **{frame.plain(trace.text)}**")
     if comparison is None:
-        after.markdown("Switch off a head below, and the translation without it is here.")
+        after.markdown("Switch off a head below to change it.")
         return
     altered = frame.plain(comparison.translation.text) or "(empty)"
     end = "" if comparison.translation.finished else " …"
