@@ -51,6 +51,53 @@ def test_every_task_trains(task: str, tmp_path: Path) -> None:
     module["main"]()
 
 
+@pytest.mark.parametrize("options", ["key=1", "key=77"])
+def test_the_script_replaces_letters_as_the_page_does(options: str, tmp_path: Path) -> None:
+    link = f"task=cipher;steps=2;option.{options}"
+    code = f"""
+import {{ allSettings, readLink }} from "{(BROWSER / "trainer/link.js").as_uri()}";
+import {{ makeData }} from "{(BROWSER / "training/data.js").as_uri()}";
+const {{ symbols, train }} = makeData(allSettings(readLink({json.dumps(link)}), 0));
+console.log(JSON.stringify(train.slice(0, 500).flatMap(({{ src, tgt }}) =>
+  src.map((id, i) => [symbols[id], symbols[tgt[i]]]))));
+"""
+    in_page = {tuple(pair) for pair in json.loads(deno("eval", "--no-lock", code))}
+    file = tmp_path / "train.py"
+    file.write_text(script(link), encoding="utf-8")
+    example = runpy.run_path(str(file))["example"]
+    in_script = {pair for _ in range(500) for pair in zip(*example(), strict=True)}
+    assert in_script == in_page - {("</s>", "</s>")}
+
+
+def test_numbers_to_add_have_each_count_of_digits_equally_often(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(script("task=addition;steps=2"), encoding="utf-8")
+    example = runpy.run_path(str(file))["example"]
+    lengths = [len("".join(example()[0]).split("+")[0]) for _ in range(3000)]
+    for count in (1, 2, 3):
+        assert abs(lengths.count(count) / 3000 - 1 / 3) < 0.05  # 5.8 standard deviations
+
+
+def test_pairs_of_the_subtraction_are_held_out(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(script("task=modular;steps=2"), encoding="utf-8")
+    example = runpy.run_path(str(file))["example"]
+    trained = {tuple(example()[0]) for _ in range(5000)}
+    held_out = {tuple(example(held_out=True)[0]) for _ in range(5000)}
+    assert not trained & held_out
+    assert len(held_out) / len(trained | held_out) == pytest.approx(0.3, abs=0.06)
+
+
+def test_a_link_needs_only_the_task() -> None:
+    code = f"""
+import {{ allSettings, readLink }} from "{(BROWSER / "trainer/link.js").as_uri()}";
+import {{ TASKS }} from "{(BROWSER / "training/tasks.js").as_uri()}";
+const opened = Object.keys(TASKS).map((task) => allSettings(readLink(`task=${{task}}`), 0));
+console.log(opened.map(({{ task }}) => task).join());
+"""
+    assert {*deno("eval", "--no-lock", code).strip().split(",")} == {*TASKS, "french"}
+
+
 def test_the_script_learns(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     text = script("task=reverse;steps=200;option.longest=3;option.letters=4")

@@ -194,7 +194,7 @@ class WorkerPool:
                 pipe.close()
 
     def _handle(self, worker_id: str, report: Mapping[str, str]) -> None:
-        """Handle a report of `worker.Reports`."""
+        """Handle a line that a worker has printed, see `worker.py`."""
         with self._lock:
             if "error" in report:
                 self._startup_error = report["error"]

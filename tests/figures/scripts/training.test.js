@@ -335,7 +335,7 @@ Deno.test("a learning rate that is too high stops the run and keeps finite weigh
 Deno.test("impossible settings and pairs are refused with one sentence", () => {
   assertThrows(() => new Run({ settings: { task: "rhyme" } }), "There is no task rhyme");
   assertThrows(() => new Run({ settings: { d_model: 30 } }), "with 4 heads it must be a multiple of 16");
-  assertThrows(() => new Run({ settings: { batch: 1.5 } }), "batch is 1.5; it must be a whole number from 1 to 256");
+  assertThrows(() => new Run({ settings: { batch: 1.5 } }), "batch is 1.5; it must be a whole number from 1 to 512");
   assertThrows(() => new Run({ settings: { options: { longest: 99 } } }), "longest is 99");
   assertThrows(() => new Run({ settings: /** @type {any} */ ({ heads: 2 }) }), "There is no setting heads");
   assertThrows(

@@ -1,6 +1,7 @@
-// A run as one PyTorch file: the same model, task and schedule, for a notebook or a course.
+// A run as one PyTorch file: the same model, rule of the task and schedule, for a notebook or a course. It draws its own
+// examples.
 
-import { TASKS } from "../training/tasks.js";
+import { substitution, TASKS } from "../training/tasks.js";
 
 const GENERATORS = {
   copy: `    letters = random.choices(ALPHABET[:LETTERS], k=random.randint(1, LONGEST))
@@ -10,11 +11,13 @@ const GENERATORS = {
   sort: `    letters = random.sample(ALPHABET, random.randint(1, LONGEST))
     return letters, sorted(letters)`,
   cipher: `    letters = random.choices(ALPHABET[:LETTERS], k=random.randint(1, LONGEST))
-    return letters, [ALPHABET[(ALPHABET.index(letter) + 1 + KEY % 25) % 26] for letter in letters]`,
-  addition: `    a, b = (random.randrange(10 ** random.randint(1, DIGITS)) for _ in range(2))
+    return letters, [CIPHER[letter] for letter in letters]`,
+  addition: `    lengths = random.randint(1, DIGITS), random.randint(1, DIGITS)
+    a, b = (random.randrange(10 ** (n - 1) if n > 1 else 0, 10**n) for n in lengths)
     total = str(a + b)
     return list(f"{a}+{b}"), list(total[::-1] if LEAST_FIRST else total)`,
-  dates: `    day = datetime.date(2000, 1, 1) + datetime.timedelta(random.randrange(365 * YEARS))
+  dates:
+    `    day = datetime.date.fromordinal(random.randrange(*(datetime.date(y, 1, 1).toordinal() for y in (2000, 2000 + YEARS))))
     month, number, year = day.strftime("%B").lower(), list(str(day.day)), list(str(day.year))
     styles = [number + [month] + year, [month] + number + [","] + year, [day.strftime("%A").lower(), ","] + number + [month] + year]
     return styles[random.randrange(STYLES)], list(day.isoformat())`,
@@ -31,7 +34,10 @@ const GENERATORS = {
   induction: `    letters = random.sample(ALPHABET, random.randint(2, MAX_LETTERS))
     start = random.randrange(len(letters) - 1)
     return letters + ["|", letters[start]], letters[start + 1 :]`,
-  modular: `    a, b = random.randrange(MODULUS), random.randrange(MODULUS)
+  modular: `    while True:  # 3 of 10 pairs are held out
+        a, b = random.randrange(MODULUS), random.randrange(MODULUS)
+        if (random.Random(a * MODULUS + b).random() < 0.3) == held_out:
+            break
     return [f"n{a}", "-", f"n{b}"], [f"n{(a - b) % MODULUS}"]`,
 };
 
@@ -42,16 +48,16 @@ export function scriptFor(settings, pairs) {
     throw new RangeError("This task cannot be exported as a script; choose another one.");
   }
   const options = Object.entries(settings.options ?? {}).map(([name, value]) => `${name.toUpperCase()} = ${value}\n`)
-    .join("");
+    .join("") + (settings.task === "cipher" ? `CIPHER = ${JSON.stringify(substitution(settings.options.key))}\n` : "");
   const example = GENERATORS[settings.task]
     ? `${options}SYMBOLS = ${
       JSON.stringify(task.symbols)
-    }\nALPHABET = "abcdefghijklmnopqrstuvwxyz"\n\n\ndef example():\n    """Draw a source and its target."""\n${
+    }\nALPHABET = "abcdefghijklmnopqrstuvwxyz"\n\n\ndef example(held_out=False):\n    """Draw a source and its target."""\n${
       GENERATORS[settings.task]
     }\n`
     : `PAIRS = ${
       JSON.stringify(pairs.train.map(([src, tgt]) => [src, tgt]))
-    }\nSYMBOLS = sorted({word for pair in PAIRS for side in pair for word in side.split()})\n\n\ndef example():\n    """Draw a sentence and its translation."""\n    source, target = random.choice(PAIRS)\n    return source.split(), target.split()\n`;
+    }\nSYMBOLS = sorted({word for pair in PAIRS for side in pair for word in side.split()})\n\n\ndef example(held_out=False):\n    """Draw a sentence and its translation."""\n    source, target = random.choice(PAIRS)\n    return source.split(), target.split()\n`;
   const off = settings.off ? settings.off.split(",").filter((code) => code.includes(".")) : [];
   const values = {
     ...settings,
@@ -183,9 +189,9 @@ def padded(sequences):
     return torch.tensor([ids + [PAD] * (longest - len(ids)) for ids in sequences])
 
 
-def batch(count):
+def batch(count, held_out=False):
     """Return sources and targets; both end with </s>."""
-    pairs = [example() for _ in range(count)]
+    pairs = [example(held_out) for _ in range(count)]
     return [padded([[ID[name] for name in pair[side]] + [EOS] for pair in pairs]) for side in (0, 1)]
 
 
@@ -207,7 +213,7 @@ def decode(model, src, limit):
 
 def accuracy(model, count=500):
     model.eval()
-    src, gold = batch(count)
+    src, gold = batch(count, held_out=True)
     written = decode(model, src, gold.shape[1])
     until_end = (gold == EOS).cumsum(1) - (gold == EOS).int() == 0
     correct = ((written == gold) | ~until_end).all(1).float().mean()

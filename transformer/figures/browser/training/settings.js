@@ -53,7 +53,7 @@ export const LIMITS = {
   d_ff: [8, 1024],
   warmup: [1, 10_000],
   steps: [1, 100_000],
-  batch: [1, 256],
+  batch: [1, 512],
   seed: [0, 999_999],
   dropout: [0, 0.9],
   label_smoothing: [0, 0.9],

@@ -117,7 +117,7 @@ function inductionExample(random, length) {
 }
 
 // A permutation of the alphabet with a single cycle, so that no letter stays the same.
-function substitution(key) {
+export function substitution(key) {
   const circle = new Random(key).shuffle([...ALPHABET]);
   return Object.fromEntries(circle.map((letter, i) => [letter, circle[(i + 1) % 26]]));
 }
