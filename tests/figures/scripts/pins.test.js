@@ -12,8 +12,11 @@ import {
   positionsIn,
   strongestAttention,
   strongestHeads,
+  wordAt,
 } from "../../../transformer/figures/browser/explorer/pins.js";
-import { labels, side, STATE } from "./fixtures.js";
+import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
+import { pinWeights as weightsOfPins } from "../../../transformer/figures/browser/trace/explorer-data.js";
+import { labels, near, side, STATE } from "./fixtures.js";
 
 const withPlainWords = (pieceLabels, words, names) => ({ ...pieceLabels, plain: words, plain_labels: names });
 const SRC = withPlainWords(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [
@@ -80,11 +83,11 @@ test("a source word is not in decoder self-attention, nor a target word in the e
 });
 
 test("the stronger direction counts, and the strongest heads come first", () => {
-  const all = strongestAttention(SIDE, CATS, "encoder", ["to", "from"]);
+  const all = strongestAttention(SIDE, STATE, CATS, "encoder", ["to", "from"]);
   assert.equal(all.length, 6);
   assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
   assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
-  const strongest = strongestHeads(SIDE, CATS, "to", 3);
+  const strongest = strongestHeads(SIDE, { ...STATE, way: "to" }, CATS, 3);
   assert.deepEqual(strongest.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], [
     "encoder",
     1,
@@ -93,7 +96,7 @@ test("the stronger direction counts, and the strongest heads come first", () => 
 });
 
 test("a target word's row is that of the piece before it", () => {
-  const [first] = strongestAttention(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
+  const [first] = strongestAttention(SIDE, STATE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
   assert.ok(Math.abs(first.weight - 0.2 ** 2) < 1e-12); // word 0 of the output
   assert.equal(first.other, "the");
   const state = { ...STATE, way: "both" };
@@ -113,4 +116,44 @@ test("the text names the attending word first", () => {
     "red",
   ]);
   assert.equal(attentionText({ ...attention, weight: 0 }, "hat")[0][1], false);
+});
+
+test("the numbers of a pinned word are those of the rows that are drawn, for random weights", () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    const sentence = side(seed);
+    const trace = {
+      n_heads: 3,
+      config: { n_layers: 2 },
+      depths: sentence.depths,
+      srcTokens: ["▁the", "▁ca", "ts", "</s>"],
+      tgtTokens: ["<s>", "▁les", "▁chat", "s"],
+      predictedTokens: ["▁les", "▁chat", "s", "</s>"],
+      weights: (kind, layer) => ({
+        shape: [3, 4, 4],
+        values: Float32Array.from([0, 1, 2].flatMap((head) => [...sentence.weights(kind, layer, head).values])),
+      }),
+    };
+    const drawn = {
+      ...SIDE,
+      weights: sentence.weights,
+      pinWeights: { cross: weightsOfPins(trace, "cross") },
+      readPinWeights: { cross: weightsOfPins(trace, "cross", true) },
+    };
+    for (const word_row of ["output", "input"]) {
+      for (const [pin, label] of [["t1", "les"], ["t2", "chats"]]) {
+        const state = { ...STATE, kind: "cross", exact: 0, word_row, pin };
+        const attention = strongestAttention(drawn, state, pinnedWord(drawn, pin), "cross", ["from"]);
+        for (const { layer, head, weight, other } of attention) {
+          const { rows, columns, nColumns, values } = matrixOf(drawn, { ...state, layer, head });
+          const named = (name) => ({ text }) => text.replaceAll("▁", "") === name;
+          const row = rows.findIndex(named(label));
+          const column = columns.findIndex(named(other));
+          assert.ok(near(values[row * nColumns + column], weight), `${word_row} ${label} ${layer}.${head}`);
+          const marked = rows[row].members.map((position) => `q${position}`);
+          assert.deepEqual(pinnedTokens(drawn, { ...state, layer, head }).filter((name) => name[0] === "q"), marked);
+          assert.equal(wordAt(drawn, state, "q", rows[row].members[0]).label, label);
+        }
+      }
+    }
+  }
 });

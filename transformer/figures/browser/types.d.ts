@@ -94,6 +94,7 @@ interface Side {
   weights(kind: Kind, layer: number, head: number): Weights;
   thumb(kind: Kind, layer: number, head: number): Thumb;
   pinWeights: Record<Kind, { to: PinWeights; from: PinWeights }>;
+  readPinWeights: Record<Kind, { to: PinWeights; from: PinWeights }>; // with the rows that read a word
   vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
 }
 

@@ -54,6 +54,10 @@ function entries(tokens, writes, state) {
   return state.special === "hidden" ? entryList.filter((entry) => !entry.special) : entryList;
 }
 
+// Whether a row of cross-attention belongs to the word that its position reads, not to the word that it predicts.
+/** @param {State} state */
+export const rowsAreRead = ({ exact, word_row }) => !exact && word_row === "input";
+
 // { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null for no head. `heads` are combined
 // by mean or maximum.
 /** @param {Side} side @param {State} state @param {Head[]} [heads] @returns {Matrix | null} */
@@ -64,7 +68,7 @@ export function matrixOf(side, state, heads = combinedHeads(side, state)) {
   const labels = side.labels(kind);
   // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is labelled with
   // the word that the decoder predicts there, or with the word that it has just read.
-  const writtenLabels = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
+  const writtenLabels = kind === "cross" && !rowsAreRead(state) ? labels.writes : null;
   const rows = kind === "decoder" && state.exact
     ? withWrittenTokens(entries(labels.rows, null, state), labels.writes)
     : entries(labels.rows, writtenLabels, state);

@@ -5,6 +5,7 @@ import { ARROWS, clampIndex, el } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { makeMosaic } from "../common/mosaic.js";
 import { headName, sentenceCase } from "../common/naming.js";
+import { rowsAreRead } from "../common/matrix.js";
 import { KINDS, TERMS } from "../common/options.js";
 import {
   attentionText,
@@ -155,11 +156,11 @@ export function makePins(ctx) {
     }
     grids.style.setProperty("--hu-heads", side.n_heads);
     for (const [kind, kindDirections] of kinds) {
-      drawKind(pinned, kind, strongestAttention(side, pinned, kind, kindDirections));
+      drawKind(pinned, kind, strongestAttention(side, state, pinned, kind, kindDirections));
     }
     bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
     notShownNote.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.sentence] : "";
-    drawResult(pinned, strongestHeads(side, pinned, state.way));
+    drawResult(pinned, strongestHeads(side, state, pinned));
   }
 
   function drawKind(pinned, kind, headWeights) {
@@ -168,7 +169,7 @@ export function makePins(ctx) {
     section(kind).mosaic.draw(side, kind, state, theme, {
       label: KINDS[kind],
       hasSelection: kind === state.kind,
-      pictureId: `${state.pin} ${state.way}`,
+      pictureId: `${state.pin} ${state.way} ${rowsAreRead(state)}`,
       describe: (layer, head) => description(weightOf({ layer, head }), pinned),
       picture: (canvas, layer, head) => {
         [canvas.width, canvas.height] = [1, 1];

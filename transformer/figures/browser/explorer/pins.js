@@ -1,9 +1,9 @@
 // Pinned words: which words can be pinned, and how much every head attends to or from one.
 
-import { allHeads } from "../common/matrix.js";
+import { allHeads, rowsAreRead } from "../common/matrix.js";
 
 /** @typedef {{ sentence: "s" | "t", word: number, label: string, members: number[] }} Pinned */
-/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} PinAttention */
+/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string, isRead: boolean }} PinAttention `isRead`: the row is that of the position that reads the word */
 
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
@@ -30,11 +30,12 @@ export function pinnedWord(side, pin) {
 }
 
 // The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
-// it writes, which the decoder reads one position later.
-/** @param {Side} side @param {Kind} kind @param {"q" | "k"} axis @param {number} position */
-export function wordAt(side, kind, axis, position) {
+// it writes, which the decoder reads one position later, or to the word that it reads.
+/** @param {Side} side @param {State} state @param {"q" | "k"} axis @param {number} position */
+export function wordAt(side, state, axis, position) {
+  const { kind } = state;
   const source = kind === "encoder" || (kind === "cross" && axis === "k");
-  const readPosition = kind === "cross" && axis === "q" ? position + 1 : position;
+  const readPosition = kind === "cross" && axis === "q" && !rowsAreRead(state) ? position + 1 : position;
   return pinnedWord(side, `${source ? "s" : "t"}${readPosition}`);
 }
 
@@ -58,51 +59,57 @@ export function positionsIn(side, { sentence }, way) {
 
 // The strongest attention of one head: to the word, from it, or the stronger of the two.
 /** @param {Side} side @param {Pinned} pinned @returns {PinAttention} */
-function headAttention(side, pinned, kind, directions, { layer, head }) {
+function headAttention(side, pinned, kind, directions, isRead, { layer, head }) {
   const attentions = directions.map((way) => {
-    const { weights, others, words } = side.pinWeights[kind][way];
+    const { weights, others, words } = (isRead ? side.readPinWeights : side.pinWeights)[kind][way];
+    const isWritten = kind === "cross" && !isRead;
     // In cross-attention, a token is written by the row before the one that reads it.
-    const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
+    const word = isWritten && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
     const index = (layer * side.n_heads + head) * words + word;
     const { rows, columns, writes } = side.labels(kind);
-    const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
-    return { kind, layer, head, way, weight: weights[index], other: labels.plain_labels[others[index]] };
+    const labels = way === "from" ? columns : isWritten ? writes : rows;
+    return { kind, layer, head, way, weight: weights[index], other: labels.plain_labels[others[index]], isRead };
   });
   return attentions.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
 }
 
-// All heads of a kind, layer by layer.
-/** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} directions */
-export function strongestAttention(side, pinned, kind, directions) {
-  return allHeads(side, kind).map((head) => headAttention(side, pinned, kind, directions, head));
+// All heads of a kind, layer by layer, from the rows that the state draws.
+/** @param {Side} side @param {State} state @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} directions */
+export function strongestAttention(side, state, pinned, kind, directions) {
+  return allHeads(side, kind).map((head) => headAttention(side, pinned, kind, directions, rowsAreRead(state), head));
 }
 
 // The heads of all kinds with the strongest attention to or from the word, at most `limit` with a weight above 0.
-/** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
-export function strongestHeads(side, pinned, way, limit = 5) {
-  return positionsIn(side, pinned, way).flatMap(([kind, directions]) =>
-    strongestAttention(side, pinned, kind, directions)
+/** @param {Side} side @param {State} state @param {Pinned} pinned */
+export function strongestHeads(side, state, pinned, limit = 5) {
+  return positionsIn(side, pinned, state.way).flatMap(([kind, directions]) =>
+    strongestAttention(side, state, pinned, kind, directions)
   )
     .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, limit);
 }
 
 // The rows ("q…") and columns ("k…") of a kind that belong to the pinned word.
 /** @param {Side} side @param {State} state */
-export function pinnedTokens(side, { pin, way, kind }) {
+export function pinnedTokens(side, state) {
+  const { pin, way, kind } = state;
   const pinned = pinnedWord(side, pin);
   const [, directions] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
   return (directions || []).flatMap((direction) =>
     pinned.members.map((
       position,
-    ) => (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`))
+    ) => (direction === "to"
+      ? `k${position}`
+      : `q${kind === "cross" && !rowsAreRead(state) ? position - 1 : position}`)
+    )
   );
 }
 
 // "parapluie attends to umbrella" as [text, whether it is a word of the sentences]. With `isFullSentence` it adds
-// that in cross-attention a word attends when it is written.
+// that in cross-attention a word attends when it is written, or when it is read.
 /** @param {PinAttention} attention @param {string} label @returns {[string, boolean][]} */
-export function attentionText({ way, other, kind, weight }, label, isFullSentence = false) {
+export function attentionText({ way, other, kind, weight, isRead }, label, isFullSentence = false) {
   if (!(weight > 0)) return [["no other word", false]];
-  const verb = isFullSentence && kind === "cross" ? "attends, when it is written, to" : "attends to";
+  const atRow = isRead ? "attends, when it is read, to" : "attends, when it is written, to";
+  const verb = isFullSentence && kind === "cross" ? atRow : "attends to";
   return way === "to" ? [[other, true], [verb, false], [label, true]] : [[label, true], [verb, false], [other, true]];
 }

@@ -113,6 +113,7 @@ function makeSide(description, number, part) {
     weights,
     thumb: (kind, layer, head) => thumbs[kind][layer][head],
     pinWeights: byKind(trace.kinds, (kind) => pinWeights(trace, kind)),
+    readPinWeights: byKind(trace.kinds, (kind) => pinWeights(trace, kind, true)),
     measures: byKind(trace.kinds, (kind) => byMeasure(layers(kind).map((layer) => measuresOf(trace, kind, layer)))),
     clearest: byKind(trace.kinds, (kind) => clearest(layers(kind).map((layer) => trace.weights(kind, layer)))),
     vectors,

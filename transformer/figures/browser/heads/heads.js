@@ -214,7 +214,7 @@ function headsView(ctx) {
   // Pins a whole word in every head; with exact names or `add`, a token in this head.
   function pin({ side, index }, add = false) {
     const { members } = (side === "q" ? matrices[0].rows : matrices[0].columns)[index];
-    const word = ctx.state.exact || add ? null : wordAt(ctx.side, ctx.state.kind, side, members[0]);
+    const word = ctx.state.exact || add ? null : wordAt(ctx.side, ctx.state, side, members[0]);
     if (word) {
       const way = side === "q" ? "from" : "to";
       const isPinned = ctx.state.pin === pinOf(word) && [way, "both"].includes(ctx.state.way);

@@ -43,11 +43,13 @@ export function clearest(layers) {
 }
 
 // The values that colour every head when a word is pinned: the strongest attention to and from every word, and
-// the word at the other end, by layer, head and word. A row of cross-attention belongs to the word that it writes.
+// the word at the other end, by layer, head and word. A row of cross-attention belongs to the word that it writes, or
+// with `isRead` to the word that it reads.
 // The maximum is used, not the mean: in the mean, uniform attention looks like a single strong link.
 /** @param {ViewTrace} trace @param {string} kind @returns {{ to: PinWeights, from: PinWeights }} */
-export function pinWeights(trace, kind) {
-  const rows = plainWords({ encoder: trace.srcTokens, decoder: trace.tgtTokens, cross: trace.predictedTokens }[kind]);
+export function pinWeights(trace, kind, isRead = false) {
+  const cross = isRead ? trace.tgtTokens : trace.predictedTokens;
+  const rows = plainWords({ encoder: trace.srcTokens, decoder: trace.tgtTokens, cross }[kind]);
   const columns = plainWords(kind === "decoder" ? trace.tgtTokens : trace.srcTokens);
   const [m, n] = [rows.labels.length, columns.labels.length];
   const heads = trace.n_heads;
