@@ -96,7 +96,7 @@ export class MultiHeadAttention {
 
 // Softmax over the keys; a key that a query may not attend to has the score −∞ (section 3.2.3).
 /** @param {Tensor} scores @param {boolean} causal */
-export function attentionWeights(scores, causal) {
+function attentionWeights(scores, causal) {
   const weights = scores.clone();
   const [heads, queries, keys] = scores.shape;
   for (let h = 0; h < heads; h++) {

@@ -76,7 +76,7 @@ export function allSettings(runs, index) {
   return task ? { ...settings, options: completeOptions(task, settings.options) } : settings;
 }
 
-export const taskNames = () => [...Object.keys(TASKS), "pairs"];
+const taskNames = () => [...Object.keys(TASKS), "pairs"];
 
 /** @param {string[]} fields @returns {Partial<Settings>} */
 function readSettings(fields) {

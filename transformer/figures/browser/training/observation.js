@@ -38,7 +38,7 @@ function greatestIndex(row) {
 // The attention of every head while the model is given the targets: for each pair and kind a function
 // (layer, head) → { rows, columns, at(row, column) }.
 /** @template T @param {Run} run @param {IdPair[]} pairs @param {(matrix: (pair: number, kind: string, layer: number, head: number) => Float32Array[]) => T} use @returns {T} */
-export function withAttention({ model, kernels, hooks }, pairs, use) {
+function withAttention({ model, kernels, hooks }, pairs, use) {
   const { n_layers, n_heads } = model.config;
   const recorded = {};
   const record = (weights, name) => {

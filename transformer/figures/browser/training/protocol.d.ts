@@ -1,8 +1,6 @@
 // The messages between a page and training/worker.js, for the type checker and for whoever writes the page. Browsers
 // do not read this file.
 
-export type AttentionKind = "encoder" | "decoder" | "cross";
-
 // A run is described by its settings, and by the changes made to them while it trained: the same description gives the
 // same weights, bit for bit, on every machine. Names are those of Python's ModelConfig and TrainingConfig; defaults and
 // limits are in settings.js.
