@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from transformer.cluster import folders
-from transformer.cluster.folders import LOCAL_FILES, Stamp, read_changes, write_changes
+from transformer.cluster.folders import (
+    LOCAL_FILES,
+    Stamp,
+    checkpoint_folders,
+    read_changes,
+    with_checkpoints,
+    write_changes,
+)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -78,3 +85,14 @@ def test_a_save_never_precedes_the_lines_of_its_steps(
         write_changes(local, changes)
         received = contents(local)
         assert len(received["metrics.jsonl"]) >= len(received["resume.safetensors"])
+
+
+def test_every_checkpoint_of_a_computation_is_found_and_replaced() -> None:
+    one = {"checkpoint": "/a", "hash": "1", "what": "heads"}
+    several = {"models": [["/a", "1"], ["/b", "2"]], "task": "reverse"}
+    assert checkpoint_folders(one) == ["/a"]
+    assert checkpoint_folders(several) == ["/a", "/b"]
+    assert checkpoint_folders({"workload": 1}) == []
+    assert with_checkpoints(one, ["/c"]) == {**one, "checkpoint": "/c"}
+    moved = with_checkpoints(several, ["/c", "/d"])
+    assert moved == {"models": [("/c", "1"), ("/d", "2")], "task": "reverse"}

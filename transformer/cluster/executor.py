@@ -17,7 +17,7 @@ from distributed import Client, Future
 from distributed.security import Security
 
 from transformer.cluster import host
-from transformer.cluster.folders import Changes, read_changes, write_changes
+from transformer.cluster.folders import Changes, checkpoint_folders, read_changes, write_changes
 from transformer.jobs.computation import fingerprint, record_latest
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import KEY_FILES, Limits
@@ -283,11 +283,13 @@ class ClusterExecutor:
             )
 
     def _files(self, folder: Path) -> Changes:
-        """Return the files of a job, and those of the checkpoint that a computation reads."""
+        """Return the files of a job, and those of the checkpoints that a computation reads."""
         files, _ = read_changes(folder, {})
         if not self._kind.saves:
             arguments = read_json(folder / "config.json")["arguments"]
-            if "checkpoint" in arguments:
-                checkpoint, _ = read_changes(Path(arguments["checkpoint"]), {})
-                files |= {f"checkpoint/{name}": change for name, change in checkpoint.items()}
+            for number, path in enumerate(checkpoint_folders(arguments)):
+                checkpoint, _ = read_changes(Path(path), {})
+                files |= {
+                    f"checkpoint-{number}/{name}": change for name, change in checkpoint.items()
+                }
         return files

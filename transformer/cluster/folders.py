@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transformer.jobs.computation import RESULT
 from transformer.text.files import atomic_path
@@ -78,6 +78,23 @@ def write_changes(folder: Path, changes: Changes) -> None:
         else:
             with atomic_path(path) as temporary:
                 temporary.write_bytes(change[1])
+
+
+def checkpoint_folders(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the folders of checkpoints among a computation's arguments: "checkpoint", and the
+    first of each pair (folder, hash) of "models"."""
+    single = [arguments["checkpoint"]] if "checkpoint" in arguments else []
+    return [*single, *(folder for folder, _ in arguments.get("models", ()))]
+
+
+def with_checkpoints(arguments: Mapping[str, Any], folders: list[str]) -> dict[str, Any]:
+    """Return the arguments with other folders, in the order of `checkpoint_folders`."""
+    changed, rest = dict(arguments), iter(folders)
+    if "checkpoint" in changed:
+        changed["checkpoint"] = next(rest)
+    if "models" in changed:
+        changed["models"] = [(next(rest), digest) for _, digest in changed["models"]]
+    return changed
 
 
 def _stamp(status: os.stat_result) -> Stamp:

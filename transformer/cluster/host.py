@@ -13,7 +13,15 @@ from typing import Any
 
 from distributed import Worker, get_worker, secede
 
-from transformer.cluster.folders import Changes, Stamp, read_changes, read_stamps, write_changes
+from transformer.cluster.folders import (
+    Changes,
+    Stamp,
+    checkpoint_folders,
+    read_changes,
+    read_stamps,
+    with_checkpoints,
+    write_changes,
+)
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.queue import Kind, Queue
@@ -54,7 +62,7 @@ def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Chan
 
     Args:
         name: unique name of the job; its beginning names the app.
-        files: of its folder, which has the checkpoint that a computation reads.
+        files: of its folder, which has the checkpoints that a computation reads.
     """
     queue, pool = _workers(kind, get_worker())
     secede()  # this thread only waits, so it must not block other tasks
@@ -62,9 +70,10 @@ def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Chan
     write_changes(new.path, files)
     if not kind.saves:
         config = read_json(new.path / "config.json")
-        if "checkpoint" in config["arguments"]:
-            config["arguments"]["checkpoint"] = str(queue.root / name / "checkpoint")
-            write_json(new.path / "config.json", config)
+        count = len(checkpoint_folders(config["arguments"]))
+        here = [str(queue.root / name / f"checkpoint-{number}") for number in range(count)]
+        config["arguments"] = with_checkpoints(config["arguments"], here)
+        write_json(new.path / "config.json", config)
     folder = queue.publish(new)
     job = HostedJob(folder, read_stamps(folder.path))
     with _guard:
