@@ -174,6 +174,21 @@ CHECKED_PAGES = {
         "learn?lesson=row",
     ],
 }
+PICTURES = {
+    "inside": "*:has(> .hu-figure1)",
+    "inside?tab=positions&topic=order": ".js-plotly-plot",
+    "inside?tab=why&part=paths": ".js-plotly-plot",
+    **{
+        f"research?experiment={name}": (
+            ".js-plotly-plot, .hu-contributions, .hu-headgrid, .st-key-findings"
+        )
+        for name in EXPERIMENTS
+    },
+    "train?run=toy-reverse": ".hu-film",
+}
+"""The first picture of a page."""
+MAX_TOP = {(1366, 768): 300, (390, 844): 420}
+"""Greatest distance of the first picture from the top of the window, by its size in pixels."""
 PHONE_WIDTH = 390
 DARK_BACKGROUND = "rgb(18, 22, 28)"
 REPEATED_NAMES = {'button "Open"', 'button "Unpin"'}
@@ -214,23 +229,29 @@ def check_page(page: Page, address: str) -> None:
     wait_until(page, f"Math.max(...{widths}) <= {PHONE_WIDTH}", timeout=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("area", CHECKED_PAGES)
-def test_every_page_is_accessible_and_fits_a_phone(bundled_app: str, page: Page, area: str) -> None:
+def test_every_page_is_accessible_fits_a_phone_and_begins_with_its_picture(
+    bundled_app: str, page: Page, area: str
+) -> None:
     for path in CHECKED_PAGES[area]:
         check_page(page, f"{bundled_app}/{path}")
+        for (width, height), limit in MAX_TOP.items() if path in PICTURES else ():
+            page.set_viewport_size({"width": width, "height": height})
+            picture = page.locator(PICTURES[path]).first
+            expect(picture).to_be_visible()
+            assert 0 < bounding_box(picture)["y"] <= limit, (path, width)
 
 
-def test_a_request_to_another_host_is_detected(page_pool: PagePool) -> None:
-    """Check the test itself, with an IP address and a host name."""
-    page, errors = page_pool.new()
-    with page.expect_console_message():
-        page.set_content("<img src='http://192.0.2.1/a.png'>")
-    page.context.close()
+def test_requests_to_other_hosts_and_low_contrast_are_detected(
+    page_pool: PagePool, page: Page
+) -> None:
+    """Check the tests themselves: known failures must be found."""
+    other_page, errors = page_pool.new()
+    with other_page.expect_console_message():
+        other_page.set_content("<img src='http://192.0.2.1/a.png'>")
+    other_page.context.close()
     assert "net::ERR_NAME_NOT_RESOLVED" in errors[0]
-
-
-def test_low_contrast_is_detected(page: Page) -> None:
-    """Check the test itself: a known failure must be found."""
     page.set_content("<html lang=en><title>a</title><main><h1 style='color: #aaa'>Pale</h1></main>")
     (violation,) = violations_of(page)
     assert violation.startswith("color-contrast")

@@ -54,7 +54,7 @@ def test_a_typed_sentence_is_translated_word_by_word_and_token_by_token(
     assert "exact=1" in page.url
 
 
-def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
+def test_a_selected_head_is_in_the_address_but_not_in_the_history(
     app: str, page: Page, translator: Translator
 ) -> None:
     page.goto(f"{app}/?depth=heads&text={TEXT}&view=heatmap&kind=encoder&exact=1")
@@ -73,7 +73,20 @@ def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
     assert displayed == pytest.approx(weight, abs=1e-4)
     wait_for_address(page, "/", depth="heads", **fields, head="1", row="0", column="1")
 
+    page.goto(f"{app}/?depth=steps&text={TEXT}")
+    expect(page.locator(".hu-steps")).to_be_visible()
+    wait_for_script_run(page)
+    open_depth(page, "All heads")
+    page.get_by_role("tab", name="Heatmap").click()
+    for head in (0, 1, 2):
+        page.get_by_role("radio", name=f"layer 1, head {head + 1}").click()
+    fields = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
+    wait_for_address(page, "/", depth="heads", **fields)
+    page.go_back()
+    expect(page.locator(".hu-steps")).to_be_visible()
 
+
+@pytest.mark.slow
 def test_each_page_adds_one_history_entry_and_a_selection_none(
     bundled_app: str, new_page: NewPage
 ) -> None:
@@ -105,20 +118,7 @@ def test_each_page_adds_one_history_entry_and_a_selection_none(
     expect(page.locator(".hu-glance textarea")).to_have_value("I sleep.")
 
 
-def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
-    page.goto(f"{app}/?depth=steps&text={TEXT}")
-    expect(page.locator(".hu-steps")).to_be_visible()
-    wait_for_script_run(page)
-    open_depth(page, "All heads")
-    page.get_by_role("tab", name="Heatmap").click()
-    for head in (0, 1, 2):
-        page.get_by_role("radio", name=f"layer 1, head {head + 1}").click()
-    fields = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
-    wait_for_address(page, "/", depth="heads", **fields)
-    page.go_back()
-    expect(page.locator(".hu-steps")).to_be_visible()
-
-
+@pytest.mark.slow
 def test_an_address_opens_the_same_view_in_another_browser(app: str, new_page: NewPage) -> None:
     first, second = new_page(), new_page()
     for state in (
@@ -151,7 +151,9 @@ def test_an_address_opens_the_same_view_in_another_browser(app: str, new_page: N
         assert displayed[0] == displayed[1]
 
 
-def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
+def test_a_second_sentence_and_a_forced_token_are_compared(
+    app: str, page: Page, translator: Translator
+) -> None:
     page.goto(f"{app}/?depth=heads&text={TEXT}&view=compare")
     expect(page.locator(".hu-view canvas").first).to_be_visible()  # the default second sentence
     page.get_by_test_id("stPopover").get_by_role("button", name="Compare").click()
@@ -160,8 +162,6 @@ def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
     expect(page.locator(".hu-view canvas").first).to_be_visible()
     expect(page.locator(".hu-view")).to_contain_text("A pilot finds bread.")
 
-
-def test_a_token_is_forced_and_undone(app: str, page: Page, translator: Translator) -> None:
     page.goto(f"{app}/?depth=heads&text={TEXT}&view=decoding&step=1&exact=1")
     expected = translator.translate(TEXT)
     candidate = next(c for c in expected.steps[1].candidates if c.id != expected.ids[1])
@@ -227,6 +227,7 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     assert address(page)[0] == "/inside"
 
 
+@pytest.mark.slow
 def test_text_too_long_for_its_field_is_shown_below_it(app: str, page: Page) -> None:
     short, medium = "She paints.", "She paints a boat and the baker sells bread."
     long = f"{medium} {medium}"

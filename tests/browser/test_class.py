@@ -93,7 +93,7 @@ def class_line(page: Page) -> str:
 
 
 @pytest.mark.slow
-def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
+def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head(
     classroom: ClassPages,
 ) -> None:
     teacher, ann, bob = classroom
@@ -137,9 +137,6 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     teacher.get_by_role("button", name="Lead the class").click()
     expect(ann.get_by_role("heading", level=1)).to_have_text("Research")
 
-
-def test_a_student_who_selects_a_head_stops_following(classroom: ClassPages) -> None:
-    teacher, ann, bob = classroom
     follow_link(teacher, "Try")
     open_depth(teacher, "All heads")
     for page in (teacher, ann, bob):
@@ -151,6 +148,37 @@ def test_a_student_who_selects_a_head_stops_following(classroom: ClassPages) -> 
     expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
     bob.get_by_role("button", name="Follow again").click()
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
+
+
+@pytest.mark.slow
+def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
+    classroom: ClassPages,
+) -> None:
+    teacher, _, bob = classroom
+    teacher.get_by_role("button", name="Stop leading").click()
+    follow_link(bob, "Train")
+    bob.get_by_text("More tasks and races").click()
+    bob.locator(".st-key-train-addition button").click()  # the example run that takes longest
+    bob.wait_for_url(re.compile(r"run="))
+    card = teacher.locator(".hu-wall-card", has_text="Student 2")
+    expect(card).to_contain_text("Add two numbers")  # appears without a click
+    expect(card.locator("canvas")).to_be_visible()
+    expect(card).to_contain_text(re.compile("step .* loss"))
+    card.click()
+    teacher.get_by_role("button", name="Open the run").click()
+    expect(teacher.get_by_text("A run of your class")).to_be_visible()
+    teacher.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
+    for page in (teacher, bob):
+        expect(page.locator(".stMarkdownBadge", has_text="cancelled").first).to_be_visible()
+    expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
+    bob.add_init_script(KEEP_SOCKETS)
+    bob.reload()
+    for target in ("Train", "Look inside", "Research"):
+        wait_for_script_run(bob)
+        bob.locator(".st-key-navigation-bar").get_by_role("link", name=target, exact=True).evaluate(
+            CLICK_AND_RECEIVE
+        )
+        expect(bob.get_by_role("heading", level=1)).to_have_text(target)
 
 
 @pytest.mark.slow
@@ -183,39 +211,6 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite. You chose: {wrong}.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
-
-
-def test_a_class_message_does_not_undo_a_click_on_a_link(classroom: ClassPages) -> None:
-    _, _, bob = classroom
-    bob.add_init_script(KEEP_SOCKETS)
-    bob.reload()
-    for target in ("Train", "Look inside", "Research"):
-        wait_for_script_run(bob)
-        bob.locator(".st-key-navigation-bar").get_by_role("link", name=target, exact=True).evaluate(
-            CLICK_AND_RECEIVE
-        )
-        expect(bob.get_by_role("heading", level=1)).to_have_text(target)
-
-
-@pytest.mark.slow
-def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) -> None:
-    teacher, _, bob = classroom
-    teacher.get_by_role("button", name="Stop leading").click()
-    follow_link(bob, "Train")
-    bob.get_by_text("More tasks and races").click()
-    bob.locator(".st-key-train-addition button").click()  # the example run that takes longest
-    bob.wait_for_url(re.compile(r"run="))
-    card = teacher.locator(".hu-wall-card", has_text="Student 2")
-    expect(card).to_contain_text("Add two numbers")  # appears without a click
-    expect(card.locator("canvas")).to_be_visible()
-    expect(card).to_contain_text(re.compile("step .* loss"))
-    card.click()
-    teacher.get_by_role("button", name="Open the run").click()
-    expect(teacher.get_by_text("A run of your class")).to_be_visible()
-    teacher.get_by_test_id("stMain").get_by_role("button", name="Stop", exact=True).click()
-    for page in (teacher, bob):
-        expect(page.locator(".stMarkdownBadge", has_text="cancelled").first).to_be_visible()
-    expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
 
 
 @pytest.mark.slow

@@ -256,22 +256,6 @@ def test_words_are_aligned_regardless_of_punctuation(page: Page, tmp_path: Path)
     assert "word written" in page.locator(".hu-legends").inner_text()
 
 
-def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
-    small = random_trace(4, SRC_B, TGT_B, layers=2, heads=3)
-    open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
-    expect(page.locator(".hu-main > .hu-note")).to_have_text(
-        "B has 2 layers of 3 heads; its layer 2, head 3 is shown."
-    )
-    _, rows = table(page)
-    difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
-    assert float(rows[0][-1]) == pytest.approx(difference, abs=2e-4)
-    expect(page.get_by_role("radio")).to_have_count(6)
-    expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
-    page.get_by_role("radio", name="layer 2, head 3").press("ArrowUp")
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 3")
-    expect(page.locator(".hu-main > .hu-note")).to_be_hidden()
-
-
 def test_the_view_says_what_there_is_to_compare(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, A, view="compare")
     expect(page.locator(".hu-most")).to_have_text("0 of 12 heads differ.")
@@ -302,3 +286,17 @@ def test_the_view_says_what_there_is_to_compare(page: Page, tmp_path: Path) -> N
     open_explorer(page, tmp_path, first, second, view="compare")
     expect(page.locator(".hu-most p")).to_contain_text("(from the thumbnails)")
     expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))
+
+    small = random_trace(4, SRC_B, TGT_B, layers=2, heads=3)
+    open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
+    expect(page.locator(".hu-main > .hu-note")).to_have_text(
+        "B has 2 layers of 3 heads; its layer 2, head 3 is shown."
+    )
+    _, rows = table(page)
+    difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
+    assert float(rows[0][-1]) == pytest.approx(difference, abs=2e-4)
+    expect(page.get_by_role("radio")).to_have_count(6)
+    expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
+    page.get_by_role("radio", name="layer 2, head 3").press("ArrowUp")
+    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 3")
+    expect(page.locator(".hu-main > .hu-note")).to_be_hidden()

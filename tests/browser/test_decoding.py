@@ -76,10 +76,6 @@ def test_each_step_shows_its_candidates_and_its_rows_by_every_key(
     expect(row.locator(".hu-read")).to_contain_text(decoded_sentence.greedy.src_tokens[after])
     check_step_number(page, end - 1, decoded_sentence.greedy)
 
-
-def test_a_beam_may_choose_a_token_outside_the_candidates(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
     full_table = decoded_sentence.greedy.translation.table
     table = replace(
         full_table,
@@ -131,7 +127,7 @@ def test_it_plays_one_step_per_second_and_stops(
     check_step_number(page, 0, decoded_sentence.greedy)
 
 
-def test_a_candidate_is_forced_in_the_app_but_not_in_a_file(
+def test_a_candidate_is_forced_and_compared_with_the_original(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     open_decoding_view(page, tmp_path, decoded_sentence.greedy, live=True, step=FORCED_STEP)
@@ -150,10 +146,6 @@ def test_a_candidate_is_forced_in_the_app_but_not_in_a_file(
     row = page.locator(".hu-candidate:not(.hu-chosen)").first
     assert "in the app" in (row.get_attribute("title") or "")
 
-
-def test_the_forced_translation_is_compared_with_the_original(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
     open_decoding_view(
         page,
         tmp_path,

@@ -46,26 +46,27 @@ def translation(page: Page, depth: str) -> Locator:
     return page.get_by_text(re.compile("^French:"))
 
 
-@pytest.mark.parametrize("depth", ["heads", "steps", "off"])
+@pytest.mark.slow
 def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
-    bundled_app: str, page: Page, en_fr: Translator, depth: str
+    bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
-    page.goto(f"{bundled_app}/?depth={depth}&text={FIRST}")
-    field = page.get_by_label("English")
-    expect(translation(page, depth)).to_contain_text(en_fr.translate(FIRST).text.split()[-2])
-    wait_for_script_run(page)
-    field.fill("")
-    field.press_sequentially(SECOND, delay=30)
-    for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
-        expect(translation(page, depth)).to_contain_text(word)
-    wait_for_script_run(page)
-    assert {"depth": depth, "text": SECOND}.items() <= address(page)[1].items()
-    expect(field).to_have_value(SECOND)
-    expect(field).to_be_focused()
-    page.reload()
-    for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
-        expect(translation(page, depth)).to_contain_text(word)
-    expect(field).to_have_value(SECOND)
+    for depth in ("heads", "steps", "off"):
+        page.goto(f"{bundled_app}/?depth={depth}&text={FIRST}")
+        field = page.get_by_label("English")
+        expect(translation(page, depth)).to_contain_text(en_fr.translate(FIRST).text.split()[-2])
+        wait_for_script_run(page)
+        field.fill("")
+        field.press_sequentially(SECOND, delay=30)
+        for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
+            expect(translation(page, depth)).to_contain_text(word)
+        wait_for_script_run(page)
+        assert {"depth": depth, "text": SECOND}.items() <= address(page)[1].items()
+        expect(field).to_have_value(SECOND)
+        expect(field).to_be_focused()
+        page.reload()
+        for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
+            expect(translation(page, depth)).to_contain_text(word)
+        expect(field).to_have_value(SECOND)
 
 
 def test_another_depth_keeps_the_sentence_the_head_and_the_focus(
@@ -122,6 +123,7 @@ def test_each_depth_is_one_entry_of_the_history(bundled_app: str, page: Page, qu
     assert address(page)[1]["depth"] == "steps"
 
 
+@pytest.mark.slow
 def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
     bundled_app: str, page: Page
 ) -> None:

@@ -42,8 +42,8 @@ def picture(url: str) -> Numbers:
     return values
 
 
-def test_a_png_has_three_times_the_resolution_and_the_screens_background(
-    page: Page, tmp_path: Path
+def test_a_png_has_the_colours_of_the_screen_and_an_svg_those_of_print(
+    page: Page, tmp_path: Path, new_page: NewPage
 ) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -64,10 +64,6 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
             assert np.abs(expected - colours).max(axis=1).min() <= 4
         assert (values[:150] != background).any(axis=(1, 2)).any()  # the title is above the picture
 
-
-def test_an_svg_has_print_colours_on_a_dark_screen_and_looks_like_the_png(
-    new_page: NewPage, tmp_path: Path
-) -> None:
     page = open_explorer(new_page(scheme="dark"), tmp_path, TRACE, layer=1, head=2)
     before = page.locator(".hu-canvas").screenshot()
     name, path = download(page, SVG, tmp_path)
@@ -208,7 +204,9 @@ def test_svg_drawing_matches_canvas_drawing_and_any_text_is_well_formed(
         assert label.get("font-size") == "10px"
 
 
-def test_a_csv_has_the_table_in_the_encoding_of_spreadsheets(page: Page, tmp_path: Path) -> None:
+def test_the_menu_works_with_the_keyboard_and_a_csv_has_the_table(
+    page: Page, tmp_path: Path
+) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L3-H2.csv")
@@ -222,8 +220,6 @@ def test_a_csv_has_the_table_in_the_encoding_of_spreadsheets(page: Page, tmp_pat
     values = np.array([row[2:] for row in rows], float)
     np.testing.assert_allclose(values, TRACE.weights("cross", 2)[1], atol=6e-5)
 
-
-def test_the_menu_works_with_the_keyboard_and_closes_cleanly(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
     button = page.get_by_role("button", name="Export")
     menu = page.locator(".hu-menu")

@@ -102,31 +102,6 @@ def test_steps_are_selected_by_keys_slider_and_strip(page: Page, tmp_path: Path)
     assert header[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
     assert len(rows) == 5
 
-
-def layers_on_screen(page: Page) -> list[str]:
-    """Return the number of the layer in front of each row of small pictures."""
-    return page.locator(".hu-film .hu-grid .hu-row").all_inner_texts()
-
-
-def test_the_layer_of_the_pattern_is_above_the_others_once_the_run_has_ended(
-    page: Page, tmp_path: Path
-) -> None:
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, name="a-run", ended=False)
-    check_step(page, 100)  # of layer 1, head 2
-    assert layers_on_screen(page) == ["1", "2"]
-    show_steps(page, STEPS, name="a-run")
-    check_step(page, 100)
-    assert layers_on_screen(page) == ["2", "1"]
-    first = page.get_by_role("radio").first
-    expect(first).to_have_attribute("aria-label", "layer 2, head 1")
-    page.get_by_role("radio", name="layer 2, head 3").press("ArrowDown")
-    check_step(page, 100, layer=0)
-    page.get_by_role("button", name="Decoder self-attention", exact=True).click()
-    assert layers_on_screen(page) == ["1", "2"], "its clearest head is in layer 1"
-
-
-def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
     picture = page.get_by_role("radio", name="layer 2, head 3").locator("canvas")
     read_pixels = """(node) => {
@@ -142,6 +117,11 @@ def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) ->
     # The greatest weight is darkest.
     dark = after[..., :3].sum(-1).argmin(-1)
     np.testing.assert_array_equal(dark, FRAMES[100]["0.cross"][1, 2].argmax(-1))
+
+
+def layers_on_screen(page: Page) -> list[str]:
+    """Return the number of the layer in front of each row of small pictures."""
+    return page.locator(".hu-film .hu-grid .hu-row").all_inner_texts()
 
 
 def test_role_changes_are_marked_listed_and_linked_to_their_step(
@@ -183,7 +163,7 @@ def test_role_changes_are_marked_listed_and_linked_to_their_step(
     expect(page.locator(".hu-mark")).to_have_count(1)
 
 
-def test_it_plays_to_the_end_and_follows_only_the_newest_step(page: Page, tmp_path: Path) -> None:
+def test_it_plays_pauses_and_follows_only_the_newest_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     button = page.locator(".hu-play")
     button.click()
@@ -202,8 +182,33 @@ def test_it_plays_to_the_end_and_follows_only_the_newest_step(page: Page, tmp_pa
     check_step(page, 200)
     expect(page.get_by_role("button", name="Latest")).to_be_hidden()
 
+    open_film(page, tmp_path, step=0)
+    slider(page).focus()
+    page.keyboard.press("Space")
+    expect(page.locator(".hu-step")).not_to_have_text("Step 0")
+    page.keyboard.press("Space")
+    expect(page.locator(".hu-play")).to_have_text("Play")
+    step = int((slider(page).get_attribute("aria-valuetext") or "").removeprefix("step "))
+    assert step in STEPS[1:-1]
+    page.wait_for_timeout(700)  # longer than one step
+    check_step(page, step)
 
-def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, play=True)
+    expect(page.locator(".hu-play")).to_have_text("Pause")
+    expect(page.locator(".hu-play")).to_have_text("Play")
+    check_step(page, 100)
+
+    page.emulate_media(reduced_motion="reduce")
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, play=True)
+    check_step(page, 100)
+    expect(page.locator(".hu-play")).to_have_text("Play")
+
+
+def test_the_film_of_an_ended_run_keeps_its_step_and_begins_with_the_layer_of_the_pattern(
+    page: Page, tmp_path: Path
+) -> None:
     """The page is redrawn when a run ends or is stopped; the film once jumped to step 0."""
     open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
@@ -227,18 +232,19 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
     show_steps(page, [*STEPS, 128], name="another")
     check_step(page, 128)
 
-
-def test_pause_keeps_the_step(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path, step=0)
-    slider(page).focus()
-    page.keyboard.press("Space")
-    expect(page.locator(".hu-step")).not_to_have_text("Step 0")
-    page.keyboard.press("Space")
-    expect(page.locator(".hu-play")).to_have_text("Play")
-    step = int((slider(page).get_attribute("aria-valuetext") or "").removeprefix("step "))
-    assert step in STEPS[1:-1]
-    page.wait_for_timeout(700)  # longer than one step
-    check_step(page, step)
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, name="a-run", ended=False)
+    check_step(page, 100)  # of layer 1, head 2
+    assert layers_on_screen(page) == ["1", "2"]
+    show_steps(page, STEPS, name="a-run")
+    check_step(page, 100)
+    assert layers_on_screen(page) == ["2", "1"]
+    first = page.get_by_role("radio").first
+    expect(first).to_have_attribute("aria-label", "layer 2, head 1")
+    page.get_by_role("radio", name="layer 2, head 3").press("ArrowDown")
+    check_step(page, 100, layer=0)
+    page.get_by_role("button", name="Decoder self-attention", exact=True).click()
+    assert layers_on_screen(page) == ["1", "2"], "its clearest head is in layer 1"
 
 
 def test_a_growing_film_keeps_the_focus_and_the_step(page: Page, tmp_path: Path) -> None:
@@ -304,17 +310,3 @@ def test_the_caption_and_the_exported_picture_name_the_step(page: Page, tmp_path
     assert "step-40" in download.value.suggested_filename
     svg = download.value.path().read_text(encoding="utf-8")
     assert "Step 40 · layer 2, head 3" in svg
-
-
-def test_it_plays_automatically_unless_motion_is_reduced(page: Page, tmp_path: Path) -> None:
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, play=True)
-    expect(page.locator(".hu-play")).to_have_text("Pause")
-    expect(page.locator(".hu-play")).to_have_text("Play")
-    check_step(page, 100)
-
-    page.emulate_media(reduced_motion="reduce")
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, play=True)
-    check_step(page, 100)
-    expect(page.locator(".hu-play")).to_have_text("Play")

@@ -243,6 +243,7 @@ def contrast(first: list[int], second: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.slow
 def test_the_picture_is_visible_without_scrolling_and_in_enough_contrast(
     bundled_app: str, new_page: NewPage
 ) -> None:

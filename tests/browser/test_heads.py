@@ -214,30 +214,9 @@ def test_selected_heads_are_drawn_in_their_colours(new_page: NewPage, tmp_path: 
     expect(page.locator(".hu-canvas")).to_be_visible()
 
 
-def test_heads_that_reuse_a_colour_have_dashed_lines(page: Page, tmp_path: Path) -> None:
-    one_hot = np.zeros((1, 10, 6, 7), np.float32)
-    one_hot[:, :, 1:5, 6] = 1e-3
-    one_hot[0, 0, 0, 0] = one_hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
-    names = ",".join(f"0.{head}" for head in range(9))
-    open_heads_view(
-        page,
-        tmp_path,
-        fake_trace(SRC, TGT, layers=1, heads=10, cross=one_hot),
-        layer=0,
-        heads=names,
-    )
-    rows = page.evaluate(COUNT_PIXELS, page.evaluate("view.ctx.theme.series[0]"))
-    middle = len(rows) // 2
-    solid, dashed = max(rows[:middle]), max(rows[middle:])
-    assert 0.4 * solid < dashed < 0.8 * solid
-    expect(page.get_by_role("button", name="layer 1, head 9, dashed")).to_be_visible()
-    assert (
-        page.locator(".hu-headchip[data-head='0.0'] line").get_attribute("stroke-dasharray") == ""
-    )
-    expect(page.locator(".hu-legend")).to_contain_text("Dashed lines reuse a colour")
-
-
-def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
+def test_the_export_equals_the_drawing_and_a_long_sentence_shows_its_strongest_lines(
+    page: Page, tmp_path: Path
+) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
     open_heads_view(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
     rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
@@ -264,10 +243,6 @@ def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
         == 1 + 2 * 7
     )
 
-
-def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
-    page: Page, tmp_path: Path
-) -> None:
     n = 200
     weights = np.random.default_rng(0).dirichlet(np.full(n, 2), (1, 2, n)).astype(np.float32)
     tokens = [f"▁w{i}" for i in range(n)]

@@ -97,8 +97,8 @@ def test_a_head_is_read_by_pointer_and_by_keyboard(page: Page, tmp_path: Path) -
     expect(tooltip).to_contain_text("<s> → ▁r")
 
 
-def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
-    new_page: NewPage, tmp_path: Path
+def test_colours_and_bars_are_those_of_the_weights(
+    new_page: NewPage, tmp_path: Path, page: Page
 ) -> None:
     row = np.array([0, 0.01, 0.04, 0.1, 0.15, 0.2, 0.23, 0.27], np.float32)
     trace = fake_trace(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
@@ -109,8 +109,6 @@ def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
         luminances = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
         assert (np.diff(luminances) * sign > 2).all(), scheme
 
-
-def test_colours_and_bars_are_those_of_the_weights(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=1)
     expected = head("cross", 1, 1)
     points = cell_centres(page, 5, 8)

@@ -93,29 +93,10 @@ def test_boxes_are_opened_and_a_number_is_computed(app: str, page: Page, checkpo
     expect(page.locator("code").last).to_contain_text("load_checkpoint")
 
 
-SIZES = ((1366, 768, 300), (390, 844, 420))
-"""Widths and heights of a window, with the greatest distance of the first picture from its top."""
-
-
-def test_the_first_screen_shows_the_first_picture(bundled_app: str, page: Page) -> None:
-    for tab, picture in (
-        ("figure", ".hu-figure1"),
-        ("positions", ".js-plotly-plot"),
-        ("why", ".js-plotly-plot"),
-    ):
-        page.goto(f"{bundled_app}/inside?tab={tab}")
-        for width, height, limit in SIZES:
-            page.set_viewport_size({"width": width, "height": height})
-            page.reload()
-            page.locator(picture).first.wait_for()
-            wait_for_script_run(page)
-            # The figure may be scrolled in its frame.
-            frame = page.locator(picture).first.locator("xpath=..")
-            top = frame.evaluate("(node) => node.getBoundingClientRect().top")
-            assert 0 < top <= limit, (tab, width)
-
-
-def test_the_open_box_is_visible_in_the_figure(bundled_app: str, page: Page) -> None:
+@pytest.mark.slow
+def test_the_open_box_is_visible_in_the_figure_and_scrolled_into_view(
+    bundled_app: str, page: Page, app: str, new_page: NewPage
+) -> None:
     for width in (1366, 390):
         page.set_viewport_size({"width": width, "height": 900})
         for name in ("encoder.embed.tokens", "output.choice", "encoder.memory"):
@@ -129,9 +110,6 @@ def test_the_open_box_is_visible_in_the_figure(bundled_app: str, page: Page) -> 
         page.keyboard.press("Home")
         expect(box(page, "encoder.embed.tokens")).to_be_in_viewport(ratio=1)
 
-
-@pytest.mark.slow
-def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
     page = open_inside(app, new_page(width=390))
     box(page, "output.choice").click()
     check_title(page, "Next token")
@@ -193,7 +171,7 @@ def reported_position(page: Page) -> tuple[int, int]:
     return last["row"], last["column"]
 
 
-def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> None:
+def test_wide_tables_are_viewed_through_one_frame(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide_table())
     box = bounding_box(canvas)
     # In the overview above the table: its right end, second row.
@@ -225,6 +203,23 @@ def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> N
     columns = [point(page, canvas, x, box["height"] - 10) for x in range(100, 700, 20)]
     assert any(text.startswith("−3.25") for text in columns)
 
+    data = base64.b64encode(tensor_data(wide_table())).decode()
+    start = f"""import {{ tensorsView }} from "./inside/tensors.js";
+for (const name of ["one", "two"]) {{
+  const container = document.createElement("section");
+  document.body.append(container);
+  const view = tensorsView(container, () => {{}});
+  container.querySelector(".hu").classList.add("hu-file");
+  view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
+}}"""
+    open_html(page, tmp_path, view_page(start))
+    first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
+    box = bounding_box(first)
+    point(page, first, box["width"] - 3, 20, click=True)
+    box = bounding_box(second)
+    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10)
+    expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")
+
 
 def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -> None:
     shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.0001]])
@@ -245,22 +240,3 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
     rows.nth(1).click()
     assert reported_position(page) == (1, 1)
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
-
-
-def test_tables_of_the_same_width_show_the_same_columns(page: Page, tmp_path: Path) -> None:
-    data = base64.b64encode(tensor_data(wide_table())).decode()
-    start = f"""import {{ tensorsView }} from "./inside/tensors.js";
-for (const name of ["one", "two"]) {{
-  const container = document.createElement("section");
-  document.body.append(container);
-  const view = tensorsView(container, () => {{}});
-  container.querySelector(".hu").classList.add("hu-file");
-  view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
-}}"""
-    open_html(page, tmp_path, view_page(start))
-    first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
-    box = bounding_box(first)
-    point(page, first, box["width"] - 3, 20, click=True)
-    box = bounding_box(second)
-    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10)
-    expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")

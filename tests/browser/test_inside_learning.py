@@ -55,8 +55,8 @@ def click_next(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_vectors_move_along_the_arrows_unless_motion_is_reduced(
-    app: str, new_page: NewPage
+def test_vectors_move_along_the_arrows_and_the_walkthrough_ends(
+    app: str, new_page: NewPage, page: Page
 ) -> None:
     page = new_page(alone=True)
     page.add_init_script(COUNT_VECTORS)
@@ -72,8 +72,6 @@ def test_vectors_move_along_the_arrows_unless_motion_is_reduced(
     page.wait_for_timeout(500)
     assert page.evaluate("window.nVectors") == 6
 
-
-def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page) -> None:
     open_inside(app, page, box=STOPS[-2])
     click_next(page)
     expect(page.get_by_text(re.compile("^The most probable tokens: step"))).to_be_visible()

@@ -60,7 +60,7 @@ def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_serves_the_app_from_any_folder(
+def test_the_commands_work_in_any_folder(
     commands: Path, page: Page, tmp_path: Path, en_fr: Translator
 ) -> None:
     home, work_folder = tmp_path / "home", tmp_path / "here"
@@ -81,8 +81,6 @@ def test_the_command_serves_the_app_from_any_folder(
     assert not [*work_folder.iterdir()]
     assert [path.name for path in home.iterdir()] == [".heads-up"]
 
-
-def test_every_command_is_installed(commands: Path, tmp_path: Path, en_fr: Translator) -> None:
     command = [str(commands / "heads-up"), "translate", TEXT]
     result = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     assert result.stdout == f"{en_fr.translate(TEXT).text}\n"

@@ -113,36 +113,24 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
         assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
 
 
-def test_the_map_of_inside_stays_next_to_the_box(bundled_app: str, page: Page) -> None:
-    page.goto(f"{bundled_app}/inside?box=encoder.ffn.hidden&layer=0")
-    page.locator(".st-key-inside-map").wait_for()
-    wait_for_script_run(page)
-    before = client_rect(page, ".st-key-inside-map")
-    scroll(page, 600)
-    after = client_rect(page, ".st-key-inside-map")
-    assert after["top"] > before["top"] - 600 + 200  # the map does not scroll
-    assert 0 <= after["top"] < 300
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_accessibility_violation_before_and_after_a_guess(
-    bundled_app: str, new_page: NewPage, scheme: str
-) -> None:
-    page = new_page(scheme=scheme)
-    for name in ("umbrella", "cosine"):
+def test_no_accessibility_violation_before_and_after_a_guess(bundled_app: str, page: Page) -> None:
+    for name in ("umbrella", "cosine", "end"):
         page.goto(f"{bundled_app}/learn?lesson={name}")
-        expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
-        expect(page.locator(".st-key-lesson-next")).to_be_visible()
+        if name == "end":
+            expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
+        else:
+            expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
+            expect(page.locator(".st-key-lesson-next")).to_be_visible()
         wait_for_script_run(page)
-        assert not violations_of(page, colours=scheme == "dark"), name
-        answer_if_asked(page)
-        page.mouse.move(0, 0)
-        assert not violations_of(page, colours=scheme == "dark"), name
-    page.goto(f"{bundled_app}/learn?lesson=end")
-    expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
-    wait_for_script_run(page)
-    assert not violations_of(page, colours=scheme == "dark")
+        assert not violations_of(page), name
+        if name != "end":
+            answer_if_asked(page)
+            page.mouse.move(0, 0)
+            assert not violations_of(page), name
+        page.emulate_media(color_scheme="dark")
+        assert not violations_of(page, colours=True), name
+        page.emulate_media(color_scheme="light")
 
 
 @pytest.mark.slow
@@ -198,19 +186,35 @@ def test_a_card_that_is_cut_off_fades_out(bundled_app: str, new_page: NewPage) -
     assert last["y"] + last["height"] <= page.evaluate(CARD_BOTTOM) - 12
 
 
-@pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_is_wider_than_the_window(bundled_app: str, new_page: NewPage, width: int) -> None:
-    page = new_page(width)
-    for address in (
-        "learn",
-        "learn?lesson=end",
-        "learn?lesson=keys",
-        "?depth=heads&lesson=back",
-    ):
-        page.goto(f"{bundled_app}/{address}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        wait_for_script_run(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+@pytest.mark.slow
+def test_nothing_is_wider_than_the_window_and_the_map_stays_next_to_the_box(
+    bundled_app: str, page: Page
+) -> None:
+    for width in (1400, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for address in (
+            "learn",
+            "learn?lesson=end",
+            "learn?lesson=keys",
+            "?depth=heads&lesson=back",
+        ):
+            page.goto(f"{bundled_app}/{address}")
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            wait_for_script_run(page)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 1400:
+            expect(page.locator(".st-key-lesson")).to_be_visible()
+            expect(page.get_by_role("button", name="See it")).to_have_count(0)
+
+    page.set_viewport_size({"width": 1400, "height": 900})
+    page.goto(f"{bundled_app}/inside?box=encoder.ffn.hidden&layer=0")
+    page.locator(".st-key-inside-map").wait_for()
+    wait_for_script_run(page)
+    before = client_rect(page, ".st-key-inside-map")
+    scroll(page, 600)
+    after = client_rect(page, ".st-key-inside-map")
+    assert after["top"] > before["top"] - 600 + 200  # the map does not scroll
+    assert 0 <= after["top"] < 300
 
 
 def answer_question(page: Page) -> None:
@@ -234,9 +238,6 @@ def test_the_see_it_button_scrolls_the_picture_below_the_card(
     # The card leaves space for the picture.
     assert page.evaluate(CARD_BOTTOM) < 0.6 * page.evaluate("innerHeight")
 
-
-def test_the_highlighted_element_is_scrolled_into_view(bundled_app: str, new_page: NewPage) -> None:
-    page = new_page(390)
     page.goto(f"{bundled_app}/learn?lesson=keys")
     answer_question(page)
     page.get_by_role("button", name="See it").click()
@@ -244,10 +245,3 @@ def test_the_highlighted_element_is_scrolled_into_view(bundled_app: str, new_pag
     expect(highlighted).to_be_in_viewport(ratio=1)
     box = bounding_box(highlighted)
     assert box["y"] >= page.evaluate(CARD_BOTTOM)
-
-
-def test_on_a_wide_screen_everything_is_visible(bundled_app: str, page: Page) -> None:
-    page.goto(f"{bundled_app}/?depth=heads&lesson=back")
-    expect(page.locator(".st-key-lesson")).to_be_visible()
-    wait_for_script_run(page)
-    expect(page.get_by_role("button", name="See it")).to_have_count(0)

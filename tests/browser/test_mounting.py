@@ -54,7 +54,7 @@ def mount_view(page: Page, view: str, data: dict[str, Any] | None = None) -> lis
     return names
 
 
-def test_views_are_created_once_per_element_and_close(empty_page: Page) -> None:
+def test_views_are_created_once_and_send_a_repeated_choice_again(empty_page: Page) -> None:
     requests: list[str] = []
     console_messages: list[str] = []
     empty_page.on("request", lambda request: requests.append(request.url))
@@ -68,8 +68,6 @@ def test_views_are_created_once_per_element_and_close(empty_page: Page) -> None:
         assert [url for url in requests if not url.startswith("blob:")] == [], view
         assert console_messages == [], view
 
-
-def test_a_repeated_choice_is_sent_again(empty_page: Page) -> None:
     data = headgrid_data([GRID], low=0, high=4, legend="")
     mount_view(empty_page, "headgrid", data)
     cell = empty_page.get_by_role("radio").nth(1)

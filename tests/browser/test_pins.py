@@ -149,7 +149,9 @@ def test_a_picture_has_words_counts_from_1_and_pins_a_clicked_word(
     expect(page.locator(".hu-pinned")).to_be_hidden()
 
 
-def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Path) -> None:
+def test_notices_link_to_their_heads_and_options_are_one_click_away(
+    page: Page, tmp_path: Path
+) -> None:
     source = [HOSTILE[0], "▁the", "▁red", "</s>"]
     weights = np.full((3, 4, 4, 4), 0.25, np.float32)
     weights[2, 1] = np.roll(np.eye(4), -1, 1)  # each row attends to the one before
@@ -171,8 +173,6 @@ def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Pa
     open_explorer(page, tmp_path, trace)
     expect(page.locator(".hu-notices")).to_be_hidden()
 
-
-def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, more=0)
     colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
     expect(page.get_by_label("Zoom")).to_be_visible()
@@ -185,7 +185,9 @@ def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None
     expect(page.get_by_label("Start and end")).to_have_count(0)
 
 
-def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: NewPage) -> None:
+def test_a_pin_is_in_the_address_and_a_decoding_step_opens_its_row(
+    app: str, page: Page, new_page: NewPage
+) -> None:
     page.goto(f"{app}/?depth=heads&text=The baker paints a boat.")
     pin(page, "baker")
     expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
@@ -202,8 +204,6 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
     expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
     expect(page.locator(".hu-pinned")).to_be_hidden()
 
-
-def test_a_decoding_step_opens_its_attention_row(app: str, page: Page) -> None:
     page.goto(f"{app}/?depth=steps&text=The baker paints a boat.&exact=1")
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")

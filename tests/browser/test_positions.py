@@ -72,7 +72,7 @@ def clock_hands(page: Page) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_word_order_clocks(app: str, page: Page) -> None:
+def test_word_order_clocks_turn_once_or_not_at_all(app: str, page: Page, new_page: NewPage) -> None:
     page.goto(f"{app}/inside?tab=positions")
     expect(page.get_by_role("rowheader", name="The man follows the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
@@ -91,8 +91,6 @@ def test_word_order_clocks(app: str, page: Page) -> None:
     expect(page.get_by_role("radio", name="Positions")).to_be_checked()
     expect(page.get_by_role("radio", name="Waves")).to_be_checked()
 
-
-def test_reduced_motion_shows_the_last_position(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, alone=True, reduced_motion="reduce")
     page.goto(f"{app}/inside?tab=positions&topic=clocks&text=She paints.")
     hands = clock_hands(page)

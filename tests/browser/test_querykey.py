@@ -155,7 +155,9 @@ def test_keys_and_clicks_move_between_rows_and_columns(
     assert page.locator(".hu-off").count() == len(trace.tgt_tokens) - 3
 
 
-def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_strips_table_and_picture_hold_every_number(
+    page: Page, tmp_path: Path, trace: Trace
+) -> None:
     open_query_key(page, tmp_path, trace, row=1, column=2)
     canvas = page.locator(".hu-canvas").first
     canvas.focus()
@@ -178,8 +180,6 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
     for dimension, value in values_by_dimension.items():
         assert value == pytest.approx(vectors(trace, "cross", "query")[1, dimension], abs=6e-5)
 
-
-def test_table_and_picture_hold_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
     open_query_key(page, tmp_path, trace, row=3, column=1)
     rows = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
     dimensions, keys = rows[1:17], rows[17:]

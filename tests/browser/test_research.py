@@ -1,4 +1,4 @@
-"""Research in a browser: to an experiment and back, with its picture near the top."""
+"""Research in a browser: to an experiment and back."""
 
 from __future__ import annotations
 
@@ -7,14 +7,10 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run
-from transformer.ui.pages.research import EXPERIMENTS, QUESTIONS
+from transformer.ui.pages.research import QUESTIONS
 
 pytestmark = pytest.mark.browser
-PICTURES = ".js-plotly-plot, .hu-contributions, .hu-headgrid, .st-key-findings"
-MAX_TOP = {(1366, 768): 300, (390, 844): 420}
-"""Greatest distance of the first picture from the top of the window, in pixels."""
 
 
 def test_a_card_opens_its_experiment_and_the_breadcrumb_leads_back(app: str, page: Page) -> None:
@@ -28,15 +24,3 @@ def test_a_card_opens_its_experiment_and_the_breadcrumb_leads_back(app: str, pag
     wait_for_script_run(page)
     expect(page).not_to_have_url(re.compile("experiment"))
     assert "text=She+paints" in page.url.replace("%20", "+")
-
-
-@pytest.mark.slow
-def test_the_picture_of_every_experiment_is_near_the_top(bundled_app: str, page: Page) -> None:
-    for name in EXPERIMENTS:
-        for (width, height), top in MAX_TOP.items():
-            page.set_viewport_size({"width": width, "height": height})
-            page.goto(f"{bundled_app}/research?experiment={name}")
-            picture = page.locator(PICTURES).first
-            expect(picture).to_be_visible(timeout=60_000)
-            wait_for_script_run(page)
-            assert bounding_box(picture)["y"] <= top, (name, width)

@@ -24,8 +24,8 @@ def open_dialog(page: Page) -> Locator:
 
 
 @pytest.mark.slow
-def test_a_view_is_saved_with_its_note_and_exported(
-    app: str, new_page: NewPage, tmp_path: Path
+def test_views_are_saved_exported_and_imported_without_links_to_other_sites(
+    app: str, new_page: NewPage, tmp_path: Path, page: Page
 ) -> None:
     page = new_page()
     page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
@@ -71,8 +71,6 @@ def test_a_view_is_saved_with_its_note_and_exported(
         "href", f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0"
     )
 
-
-def test_a_list_with_links_to_other_sites_is_rejected(app: str, page: Page, tmp_path: Path) -> None:
     view = {"query": "", "title": "x", "note": "", "day": "", "page": "javascript:alert(1)"}
     invalid_list = tmp_path / "views.json"
     invalid_list.write_text(

@@ -50,6 +50,11 @@ def test_a_sentence_is_translated_as_in_python(
     page.goto(view_address)  # the site_address restores the view
     expect(page.get_by_text("Pin a word")).to_be_visible()
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+    for text in ("?", "...", "Hello?!"):
+        page.goto(f"{site_address}?{urlencode({'text': text})}")
+        wait_until_ready(page)
+        expected = en_fr.translate(text, method="greedy").text
+        assert translation_when_finished(page).split() == expected.split(), text
 
 
 def test_a_head_is_switched_off_next_to_the_bands(
@@ -117,18 +122,10 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
 
 
-@pytest.mark.parametrize("text", ["?", "...", "Hello?!"])
-def test_punctuation_is_translated_as_in_python(
-    site_address: str, new_page: NewPage, en_fr: Translator, text: str
+@pytest.mark.slow
+def test_on_a_phone_the_translation_stays_in_view_and_everything_fits(
+    site_address: str, new_page: NewPage
 ) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{site_address}?{urlencode({'text': text})}")
-    wait_until_ready(page)
-    expected = en_fr.translate(text, method="greedy").text
-    assert translation_when_finished(page).split() == expected.split()
-
-
-def test_the_translation_stays_in_view_on_a_phone(site_address: str, new_page: NewPage) -> None:
     page = new_page(390, alone=True, has_touch=True)
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(site_address)
@@ -142,10 +139,7 @@ def test_the_translation_stays_in_view_on_a_phone(site_address: str, new_page: N
     page.get_by_role("switch", name="Cross-attention, layer 6, head 1", exact=True).tap()
     expect(page.get_by_text("After the change")).to_be_in_viewport()
 
-
-@pytest.mark.slow
-def test_everything_fits_a_phone(site_address: str, new_page: NewPage) -> None:
-    page = new_page(390, "dark", alone=True)
+    page.emulate_media(color_scheme="dark")
     for path in ("", "?depth=heads", "?depth=steps", "?depth=off&off=c5.0", "learn.html"):
         page.goto(site_address + path)
         if not path.endswith(".html"):
@@ -178,6 +172,15 @@ def test_a_lesson_opens_the_live_model(site_address: str, new_page: NewPage) -> 
     page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(course.CORE[1].title)
 
+    page.goto(site_address)
+    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
+    places = ("app.py", "pages/learn.py", "pages/train.py")
+    expect(links).to_have_text([PAGES[file].title for file in places])
+    depths = page.get_by_role("group", name="How much to show").get_by_role("button")
+    expect(depths).to_have_text([*PAGES["app.py"].depths.values()])
+    links.nth(1).click()
+    expect(links.nth(1)).to_have_attribute("aria-current", "page")
+
 
 @pytest.mark.slow
 def test_every_link_leads_to_a_page_of_the_site(
@@ -195,7 +198,7 @@ def test_every_link_leads_to_a_page_of_the_site(
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
 
 
-def test_the_lesson_on_training_shows_the_film_that_it_names(
+def test_films_are_shown_in_their_lesson_and_by_themselves(
     site_address: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
@@ -206,23 +209,6 @@ def test_the_lesson_on_training_shows_the_film_that_it_names(
     page.get_by_role("link", name="Train such a model in this tab").click()
     expect(page.get_by_text(re.compile(r"step \d+ · loss"))).to_be_visible()
 
-
-def test_the_site_names_its_pages_and_depths_as_the_app_does(
-    site_address: str, new_page: NewPage
-) -> None:
-    page = new_page(alone=True)
-    page.goto(site_address)
-    links = page.get_by_role("navigation", name="Pages").get_by_role("link")
-    places = ("app.py", "pages/learn.py", "pages/train.py")
-    expect(links).to_have_text([PAGES[file].title for file in places])
-    depths = page.get_by_role("group", name="How much to show").get_by_role("button")
-    expect(depths).to_have_text([*PAGES["app.py"].depths.values()])
-    links.nth(1).click()
-    expect(links.nth(1)).to_have_attribute("aria-current", "page")
-
-
-def test_a_film_plays_from_its_first_step(site_address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
     page.goto(f"{site_address}films/toy-reverse.html")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     # Heads are numbered from 1; special tokens such as <s> are not shown. The layer in which the

@@ -51,6 +51,7 @@ def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
+@pytest.mark.slow
 def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
     site: Path, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -114,16 +115,15 @@ def test_a_missing_module_of_the_worker_is_named(broken_site: Path, new_page: Ne
         page.context.close()
 
 
-@pytest.mark.parametrize("path", ["", "lessons/umbrella.html"])
-def test_a_page_without_its_script_says_what_is_wrong(
-    broken_site: Path, new_page: NewPage, path: str
-) -> None:
+def test_a_page_without_its_script_says_what_is_wrong(broken_site: Path, new_page: NewPage) -> None:
     (broken_site / "live.js").unlink()
     with http_server(broken_site) as address:
-        page = _page_with_errors(new_page, address + path)
-        expect(page.get_by_text("a script is missing")).to_be_visible()
-        page.goto((broken_site / (path or "index.html")).as_uri())
-        expect(page.get_by_text("python -m http.server")).to_be_visible()
+        page = _page_with_errors(new_page, address)
+        for path in ("index.html", "lessons/umbrella.html"):
+            page.goto(address + path)
+            expect(page.get_by_text("a script is missing")).to_be_visible()
+            page.goto((broken_site / path).as_uri())
+            expect(page.get_by_text("python -m http.server")).to_be_visible()
         page.context.close()
 
 
@@ -172,6 +172,7 @@ def test_an_interrupted_download_continues_where_it_ended(
         server.server_close()
 
 
+@pytest.mark.slow
 def test_addresses_cannot_name_what_the_site_does_not_have(
     site_address: str, new_page: NewPage, en_fr: Translator
 ) -> None:
@@ -195,23 +196,28 @@ def test_addresses_cannot_name_what_the_site_does_not_have(
     page.locator(".hu-lesson-panel").wait_for(state="attached")
 
 
-@pytest.mark.parametrize("depth", ["heads", "steps", "off"])
-def test_a_link_to_a_depth_says_what_it_waits_for(
-    site_address: str, new_page: NewPage, depth: str
-) -> None:
-    page = new_page(alone=True)
+@pytest.mark.slow
+def test_a_link_to_a_depth_says_what_it_waits_for(site_address: str, new_page: NewPage) -> None:
     downloads: list[Route] = []
-    page.context.route(re.compile(r"/model\.safetensors\?"), lambda route: downloads.append(route))
-    page.goto(f"{site_address}?{urlencode({'depth': depth, 'text': TEXT})}")
-    expect(page.get_by_text("as soon as the model is loaded")).to_be_visible()
-    expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
-    expect(page.locator(".hu-live-bar")).to_be_visible()
-    expect(page.locator(".hu-explorer, .hu-live-check").locator("visible=true")).to_have_count(0)
-    while not downloads:
-        page.wait_for_timeout(50)
-    downloads[0].continue_()
-    expect(page.locator(".hu-explorer").first).to_be_visible()
-    expect(page.get_by_text("as soon as the model is loaded")).to_be_hidden()
+    for depth in ("heads", "steps", "off"):
+        page = new_page(alone=True)
+        downloads.clear()
+        page.context.route(
+            re.compile(r"/model\.safetensors\?"), lambda route: downloads.append(route)
+        )
+        page.goto(f"{site_address}?{urlencode({'depth': depth, 'text': TEXT})}")
+        expect(page.get_by_text("as soon as the model is loaded")).to_be_visible()
+        expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+        expect(page.locator(".hu-live-bar")).to_be_visible()
+        expect(page.locator(".hu-explorer, .hu-live-check").locator("visible=true")).to_have_count(
+            0
+        )
+        while not downloads:
+            page.wait_for_timeout(50)
+        downloads[0].continue_()
+        expect(page.locator(".hu-explorer").first).to_be_visible()
+        expect(page.get_by_text("as soon as the model is loaded")).to_be_hidden()
+        page.context.close()
 
 
 NOT_STORED = "this browser cannot store it"

@@ -59,8 +59,8 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 
 
 @pytest.mark.slow
-def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
-    app: str, page: Page
+def test_a_computation_survives_a_reload_and_alignment_fits_a_phone(
+    app: str, page: Page, new_page: NewPage
 ) -> None:
     page.goto(experiment_address(app))
     page.get_by_role("button", name="Measure", exact=True).click()
@@ -84,8 +84,6 @@ def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     assert "kind=encoder" in page.url
     assert "method=forced" in page.url
 
-
-def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     fields = "sentences=3&text=She hides.&method=forced&target=Elle cache."
     page.goto(f"{app}/research?experiment=alignment&{fields}")

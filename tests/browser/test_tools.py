@@ -177,7 +177,9 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Cross-attention")
 
 
-def test_the_explorer_in_a_notebooks_frame_has_keys_and_exports(page: Page, tmp_path: Path) -> None:
+def test_keys_and_exports_work_in_a_notebooks_frame_and_in_a_shadow_root(
+    page: Page, tmp_path: Path
+) -> None:
     explorer = ExplorerView([PackedTrace(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
     open_html(page, tmp_path, f"<p>{explorer._repr_html_()}</p>")
     notebook_frame = page.frame_locator("iframe")
@@ -187,10 +189,23 @@ def test_the_explorer_in_a_notebooks_frame_has_keys_and_exports(page: Page, tmp_
     expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 2, head 4")
     for button, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
         notebook_frame.get_by_role("button", name="Export").click()
-        with page.expect_download() as download:
+        with page.expect_download() as exported:
             notebook_frame.get_by_role("button", name=button).click()
-        assert re.search(rf"-cross-L2-H4\.{ending}$", download.value.suggested_filename)
+        assert re.search(rf"-cross-L2-H4\.{ending}$", exported.value.suggested_filename)
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
+
+    mount_in_shadow_root(page, tmp_path, TRACE)
+    title = page.locator(".hu-title")
+    expect(title).to_have_text("Layer 1, head 1")  # numbers from 1
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("h")
+    expect(title).to_have_text("Layer 1, head 2")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-canvas")).to_be_focused()
+    assert download(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
+    expect(page.get_by_role("button", name="Export")).to_be_focused()
 
 
 def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
@@ -210,18 +225,3 @@ import {{ explorerView }} from "./explorer/explorer.js";
         const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
         explorerView(root, () => {{}}, TABS).show(bytes);""",
     )
-
-
-def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
-    mount_in_shadow_root(page, tmp_path, TRACE)
-    title = page.locator(".hu-title")
-    expect(title).to_have_text("Layer 1, head 1")  # numbers from 1
-    page.locator(".hu-canvas").focus()
-    page.keyboard.press("h")
-    expect(title).to_have_text("Layer 1, head 2")
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".hu-canvas")).to_be_focused()
-    assert download(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
-    expect(page.get_by_role("button", name="Export")).to_be_focused()

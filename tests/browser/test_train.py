@@ -250,49 +250,50 @@ def test_the_three_cards_are_on_the_first_screen(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_keyboard_focus_is_visible_on_the_cards(
-    bundled_app: str, new_page: NewPage, scheme: str
-) -> None:
-    page = new_page(1366, scheme)
-    page.goto(f"{bundled_app}/train")
-    wait_for_script_run(page)
-    page.get_by_text("More tasks and races").click()
-    controls = page.locator("[class*=st-key-example-] :is(.stButton button, .stPageLink a)")
-    expect(controls.nth(13)).to_be_attached()  # of the cards and of the tasks below them
-    page.locator(".st-key-example-cards button").first.focus()
-    for index in range(controls.count()):
-        page.keyboard.press("Tab")  # a focus by keyboard
-        controls.nth(index).focus()
-        ring, gap, background = controls.nth(index).evaluate(FOCUS_RING)
-        assert gap > 0, "the ring touches the page on both sides, not the button"
-        assert contrast(ring, background) >= 3
+@pytest.mark.slow
+def test_the_keyboard_focus_is_visible_on_the_cards(bundled_app: str, page: Page) -> None:
+    page.set_viewport_size({"width": 1366, "height": 900})
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.goto(f"{bundled_app}/train")
+        wait_for_script_run(page)
+        page.get_by_text("More tasks and races").click()
+        controls = page.locator("[class*=st-key-example-] :is(.stButton button, .stPageLink a)")
+        expect(controls.nth(13)).to_be_attached()  # of the cards and of the tasks below them
+        page.locator(".st-key-example-cards button").first.focus()
+        for index in range(controls.count()):
+            page.keyboard.press("Tab")  # a focus by keyboard
+            controls.nth(index).focus()
+            ring, gap, background = controls.nth(index).evaluate(FOCUS_RING)
+            assert gap > 0, "the ring touches the page on both sides, not the button"
+            assert contrast(ring, background) >= 3
 
 
-@pytest.mark.parametrize("width", [1366, 390])
-def test_a_run_shows_its_film_first(bundled_app: str, new_page: NewPage, width: int) -> None:
-    page = new_page(width)
-    page.goto(f"{bundled_app}/train?run=toy-french")
-    film = page.locator(".hu-film")
-    expect(film).to_be_visible()
-    top = bounding_box(film)["y"]
-    assert top <= (300 if width > 640 else 420)
-    menus = page.locator(".stMain :is(.stSelectbox, .stPopover, .stMultiSelect)").filter(
-        visible=True
-    )
-    boxes = [box for box in map(bounding_box, menus.all()) if box["y"] < top]
-    assert len(boxes) == 1, "one popover with all settings"
+def test_a_run_shows_its_film_first(bundled_app: str, page: Page) -> None:
+    for width in (390, 1366):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{bundled_app}/train?run=toy-french")
+        film = page.locator(".hu-film")
+        expect(film).to_be_visible()
+        top = bounding_box(film)["y"]
+        assert top <= (300 if width > 640 else 420)
+        menus = page.locator(".stMain :is(.stSelectbox, .stPopover, .stMultiSelect)").filter(
+            visible=True
+        )
+        boxes = [box for box in map(bounding_box, menus.all()) if box["y"] < top]
+        assert len(boxes) == 1, "one popover with all settings"
     expect(film.locator(".hu-title")).to_have_text("Step 2,000 · layer 2, head 2")
     expect(film.locator(".hu-row").first).to_have_text("2")
     page.get_by_role("button", name="Change a setting").click()
     expect(page.get_by_label("Score function").first).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1366, 390])
-def test_no_label_in_the_model_menu_is_cut(bundled_app: str, new_page: NewPage, width: int) -> None:
-    page = new_page(width)
-    for name in ("en-fr", "toy-addition", "toy-reverse-learned"):
-        page.goto(f"{bundled_app}/?depth=heads&model={name}")
-        menu = page.locator(".st-key-navigation-bar").get_by_role("combobox")
-        expect(menu).to_have_value(re.compile(name.removeprefix("toy-")))
-        assert menu.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+@pytest.mark.slow
+def test_no_label_in_the_model_menu_is_cut(bundled_app: str, page: Page) -> None:
+    for width in (1366, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for name in ("en-fr", "toy-addition", "toy-reverse-learned"):
+            page.goto(f"{bundled_app}/?depth=heads&model={name}")
+            menu = page.locator(".st-key-navigation-bar").get_by_role("combobox")
+            expect(menu).to_have_value(re.compile(name.removeprefix("toy-")))
+            assert menu.evaluate("(node) => node.scrollWidth <= node.clientWidth")

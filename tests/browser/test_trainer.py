@@ -62,6 +62,7 @@ def open_file(page: Page, file: Path) -> None:
     chooser.value.set_files(file)
 
 
+@pytest.mark.slow
 def test_a_link_trains_forks_and_reproduces(
     address: str, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_link_trains_forks_and_reproduces(
     expect(page.get_by_role("alert")).to_contain_text("The model file is truncated")
 
 
+@pytest.mark.slow
 def test_models_with_and_without_attention_are_compared(
     address: str, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -153,6 +155,7 @@ def test_a_model_of_the_tab_opens_in_the_site_views(address: str, new_page: NewP
     expect(other.get_by_text("This browser has no model of yours")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}?run=steps%3D50")
@@ -163,30 +166,6 @@ def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: Ne
     expect(page.get_by_text("cannot tell their order")).to_be_visible()
     page.get_by_role("button", name="Start again").click()
     wait_until_finished(page)
-
-
-@pytest.mark.parametrize(
-    ("link", "problem"),
-    [
-        ("task%3Dconstructor", "There is no task"),
-        ("n_heads%3D3", "d_model is 64; with 3 heads"),
-        ("%3Cscript%3E", "must have a setting with a value"),
-    ],
-)
-def test_an_impossible_link_says_what_is_wrong(
-    address: str, new_page: NewPage, link: str, problem: str
-) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{address}?run={link}")
-    expect(page.get_by_role("alert")).to_contain_text(problem)
-
-
-def test_a_run_that_diverges_says_where(address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{address}?run=learning_rate%3D10%3Bclip_norm%3D0%3Bwarmup%3D1")
-    expect(page.get_by_text(re.compile("diverged at step|finished after"))).to_be_visible(
-        timeout=TRAINING_TIMEOUT_MS
-    )
 
 
 def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> None:
@@ -206,6 +185,13 @@ def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> 
 
 def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
+    for link, problem in (
+        ("task%3Dconstructor", "There is no task"),
+        ("n_heads%3D3", "d_model is 64; with 3 heads"),
+        ("%3Cscript%3E", "must have a setting with a value"),
+    ):
+        page.goto(f"{address}?run={link}")
+        expect(page.get_by_role("alert")).to_contain_text(problem)
     page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
     wait_until_finished(page)
     field = page.get_by_label("Your own input")
@@ -222,6 +208,7 @@ def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page
     assert len(runs(page)) == 2
 
 
+@pytest.mark.slow
 def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D3000")
@@ -241,6 +228,7 @@ def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPag
     assert int(shown[1]) >= int(match[1])
 
 
+@pytest.mark.slow
 def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")

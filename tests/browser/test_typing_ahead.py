@@ -17,6 +17,7 @@ def set_exact(page: Page, on: bool) -> None:
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     app: str, new_page: NewPage
 ) -> None:
@@ -40,7 +41,10 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     assert "text=She+reads." in page.url
 
 
-def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
+@pytest.mark.slow
+def test_a_sentence_typed_again_after_an_example_stays(
+    app: str, page: Page, bundled_app: str
+) -> None:
     page.goto(f"{app}/research?experiment=attribution")
     page.locator(".hu-contributions .hu-canvas").first.wait_for()
     wait_for_script_run(page)
@@ -56,9 +60,6 @@ def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
     wait_for_script_run(page)
     expect(field).to_have_value("She reads.")
 
-
-@pytest.mark.slow
-def test_a_sentence_typed_again_after_an_example_stays(bundled_app: str, page: Page) -> None:
     """The browser's next message also has the layer and head that the app set for the example."""
     page.goto(f"{bundled_app}/?depth=off&text=She reads.")
     page.locator("[data-head]").first.wait_for()
@@ -84,6 +85,7 @@ CLICK_BOTH = (
 )
 
 
+@pytest.mark.slow
 def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
     app: str, page: Page
 ) -> None:

@@ -241,11 +241,15 @@ async function getTraces(translator, request, kind = request.kind) {
   return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
 }
 
-// Waits until pending messages have been handled.
+// Waits until pending messages have been handled. Runs of several kinds wait at the same time: each gets one message.
 const channel = new MessageChannel();
+/** @type {(() => void)[]} */
+const waiting = [];
+channel.port1.onmessage = () => waiting.shift()();
+/** @returns {Promise<void>} */
 function nextMessages() {
   return new Promise((done) => {
-    channel.port1.onmessage = done;
+    waiting.push(done);
     channel.port2.postMessage(0);
   });
 }
