@@ -30,8 +30,8 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 ) -> None:
     values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
     labels = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
-    grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], labels)
-    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("one", 0, 1))
+    grid = Grid("cross", "One", values, [["", "↔", ""], ["", "", "="]], labels)
+    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("cross", 0, 1))
     (tmp_path / "grid.html").write_text(view_page("headgrid", data, "Heads"), encoding="utf-8")
     page = new_page(390)
     page.goto((tmp_path / "grid.html").as_uri())

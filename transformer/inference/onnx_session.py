@@ -138,6 +138,9 @@ def _array(tensor: Tensor) -> npt.NDArray[Any]:
 
 def _load(model: Transformer, name: str, threads: int) -> InferenceSession:
     """Load the "encoder" or "step" graph; ONNX Runtime packs the matrices for its products."""
+    # When it is imported, it would write an identity of this machine into ~/.cache/Microsoft and
+    # report its use to Microsoft.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
     from transformer.inference.onnx_graphs import encoder_graph, step_graph
