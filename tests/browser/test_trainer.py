@@ -238,3 +238,7 @@ def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_pag
     page.get_by_role("button", name="Start again").click()
     expect(page.get_by_role("link", name="All ways to train")).to_be_visible()
     assert "here=task%3Dreverse" in page.url
+    page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")
+    wait_until_finished(page)
+    page.get_by_role("button", name="Open in every view").click()
+    expect(page).to_have_url(re.compile("[?&]run="))
