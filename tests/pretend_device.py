@@ -125,9 +125,13 @@ def install(kind: str) -> None:
     import transformer.inference.device
 
     choose = transformer.inference.device.choose_device
-    transformer.inference.device.choose_device = lambda name="auto": (
-        DEVICE if name in ("auto", "pretend") else choose(name)
-    )
+
+    def choose_pretended(name: str = "auto") -> torch.device:
+        return DEVICE if name in ("auto", "pretend") else choose(name)
+
+    for module in [*sys.modules.values()]:  # those that have imported it already, too
+        if getattr(module, "choose_device", None) is choose:
+            module.choose_device = choose_pretended  # type: ignore[attr-defined]
     for method in ("numpy", "__array__"):
         setattr(torch.Tensor, method, _refusing(getattr(torch.Tensor, method)))
     to_list = torch.Tensor.tolist
