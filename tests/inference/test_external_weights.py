@@ -139,6 +139,9 @@ def test_a_trace_may_have_an_encoder_or_a_decoder_only() -> None:
     [
         (["▁the", "▁ho", "use"], ["▁the", "▁ho", "use"]),
         (["<s>", "the", "Ġhouse", "s", "</s>"], ["<s>", "the", "▁house", "s", "</s>"]),
+        # An owl, F0 9F A6 89, in two tokens.
+        (["an", "ĠðŁ", "¦ī", "!"], ["an", "▁<0xF0><0x9F>", "<0xA6><0x89>", "!"]),
+        (["ðŁ", "¦ī"], ["<0xF0><0x9F>", "<0xA6><0x89>"]),
         (["the", "##ir"], ["▁the", "ir"]),
         (["##", "C", "##"], ["▁##", "▁C", "▁##"]),
         (["the", "house"], ["▁the", "▁house"]),

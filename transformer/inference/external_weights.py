@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from transformer.inference.results import StepTable, Translation
-from transformer.measures.pieces import BEGIN, CONTROL
+from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
 
 Weights = npt.NDArray[np.float32]
 ROW_SUM_TOLERANCE = 0.02
@@ -83,7 +83,15 @@ def mark_word_starts(tokens: Sequence[str]) -> tuple[str, ...]:
     if any(BEGIN in token for token in tokens):
         return tuple(tokens)
     if _is_byte_level(tokens):
-        return tuple(token if token in CONTROL else _decode_byte_level(token) for token in tokens)
+        decoded = tuple(
+            token if token in CONTROL else _decode_byte_level(token) for token in tokens
+        )
+        # Bytes that form no character together with their neighbours are left as they are.
+        has_stray_byte = "\N{REPLACEMENT CHARACTER}" in join_bytes("".join(decoded))
+        return tuple(
+            token if has_stray_byte and "<0x" in text else text
+            for token, text in zip(tokens, decoded, strict=True)
+        )
     return tuple(
         token
         if token in CONTROL
@@ -110,11 +118,16 @@ def _is_byte_level(tokens: Sequence[str]) -> bool:
 
 
 def _decode_byte_level(token: str) -> str:
-    """Decode a token of byte-level BPE; one that is not valid UTF-8 alone stays unchanged."""
+    """Decode a token of byte-level BPE. A byte of a character that several tokens spell becomes a
+    byte piece of SentencePiece, such as `<0xF0>`, which the views join."""
     try:
-        text = bytes(_BYTE_LEVEL_ALPHABET[letter] for letter in token).decode()
-    except (KeyError, UnicodeDecodeError):
+        raw = bytes(_BYTE_LEVEL_ALPHABET[letter] for letter in token)
+    except KeyError:
         return token
+    text = "".join(
+        f"<0x{ord(letter) - 0xDC00:02X}>" if "\udc80" <= letter <= "\udcff" else letter
+        for letter in raw.decode("utf-8", "surrogateescape")
+    )
     return BEGIN + text[1:] if text.startswith(" ") else text.replace("\n", "⏎")
 
 
