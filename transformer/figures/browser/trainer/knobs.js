@@ -4,19 +4,10 @@ import { el } from "../common/base.js";
 import { CHANGEABLE } from "../training/settings.js";
 import { TASKS } from "../training/tasks.js";
 
-export const TASK_NAMES = {
-  reverse: "Reverse a sequence",
-  copy: "Copy a sequence",
-  sort: "Sort letters",
-  cipher: "Replace every letter",
-  addition: "Add two numbers",
-  dates: "Rewrite dates",
-  brackets: "Close the brackets",
-  induction: "Continue a sequence",
-  modular: "Subtract modulo p",
-  french: "Where French puts adjectives",
-  pairs: "Your own sentence pairs",
-};
+const OWN_PAIRS = "Your own sentence pairs";
+
+/** @param {string} task */
+export const titleOf = (task) => TASKS[task]?.title ?? OWN_PAIRS;
 export const MODEL_NAMES = {
   transformer: "Transformer",
   gru_attention: "GRU with attention",
@@ -58,8 +49,8 @@ export function makeKnobs(onChange, onMode) {
   const task = choice(
     "task",
     "Task",
-    Object.keys(TASK_NAMES).filter((name) => name in TASKS || name === "pairs"),
-    TASK_NAMES,
+    [...Object.keys(TASKS), "pairs"],
+    Object.fromEntries([...Object.keys(TASKS), "pairs"].map((name) => [name, titleOf(name)])),
   );
   const knobs = KNOBS.map((knob) => ({ ...knob, ...choice(knob.name, knob.label, knob.values, knob.texts) }));
   const options = el("div", { class: "hu-trainer-options" });

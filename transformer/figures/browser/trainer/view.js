@@ -8,7 +8,7 @@ import { caption, changeText, comparison, runName, runState } from "./captions.j
 import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeHeads } from "./heads.js";
 import { forget, keep, kept, LAST_RUN } from "./kept.js";
-import { makeKnobs, TASK_NAMES } from "./knobs.js";
+import { makeKnobs, titleOf } from "./knobs.js";
 import { allSettings, readLink, WHY_ATTENTION, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
 import { makeRuns } from "./runs.js";
@@ -316,7 +316,7 @@ export function openTrainer(
       await onOpen({
         model: await runs.ask(run, { type: "weights" }),
         settings: { ...settings, steps: Math.max(run.at, 1) },
-        title: TASK_NAMES[settings.task],
+        title: titleOf(settings.task),
         points: thinned(accuracyPoints(run)),
         examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
       });

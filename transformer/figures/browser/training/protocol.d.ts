@@ -2,8 +2,8 @@
 // do not read this file.
 
 // A run is described by its settings, and by the changes made to them while it trained: the same description gives the
-// same weights, bit for bit, on every machine. Names are those of Python's ModelConfig and TrainingConfig; defaults and
-// limits are in settings.js.
+// same weights, bit for bit, on every machine whose browser has WebAssembly SIMD. Names are those of Python's ModelConfig
+// and TrainingConfig, but for `batch`, which counts sequences, and `causal`; defaults and limits are in settings.js.
 export interface Settings {
   task: string; // a name in TASKS of tasks.js, or "pairs", whose data come with the command "start"
   options: Record<string, number>; // of the task, such as { longest: 10, letters: 10 }

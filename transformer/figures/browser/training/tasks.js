@@ -11,7 +11,7 @@ import { Random } from "./random.js";
 /**
  * @typedef {[string[], string[], [number, number][] | null]} TaskExample
  * @typedef {{ size: number, weight: number, draw: (random: Random) => TaskExample }} Stratum
- * @typedef {{ symbols: string[], options: Record<string, [number, number, number]>, training: Partial<import("./protocol.d.ts").Settings>, validShare?: number, pairsFile?: string, strata: (options: Record<string, number>) => Stratum[] }} Task
+ * @typedef {{ title: string, symbols: string[], options: Record<string, [number, number, number]>, training: Partial<import("./protocol.d.ts").Settings>, validShare?: number, pairsFile?: string, strata: (options: Record<string, number>) => Stratum[] }} Task
  */
 
 const ALPHABET = [..."abcdefghijklmnopqrstuvwxyz"];
@@ -124,20 +124,23 @@ export function substitution(key) {
 
 /** @type {Record<string, Task>} */
 export const TASKS = {
-  copy: {
-    symbols: ALPHABET,
-    options: options(10, 10),
-    training: {},
-    strata: (chosen) => lettersByLength(chosen, (src) => aligned(src, range(0, src.length), src)),
-  },
   reverse: {
+    title: "Reverse a sequence",
     symbols: ALPHABET,
     options: options(10, 10),
     training: {},
     strata: (chosen) =>
       lettersByLength(chosen, (src) => aligned(src, range(0, src.length).reverse(), src.toReversed())),
   },
+  copy: {
+    title: "Copy a sequence",
+    symbols: ALPHABET,
+    options: options(10, 10),
+    training: {},
+    strata: (chosen) => lettersByLength(chosen, (src) => aligned(src, range(0, src.length), src)),
+  },
   sort: {
+    title: "Sort letters",
     symbols: ALPHABET,
     options: { longest: [1, 20, 8] },
     training: { steps: 800 },
@@ -153,6 +156,7 @@ export const TASKS = {
       })),
   },
   cipher: {
+    title: "Replace every letter",
     symbols: ALPHABET,
     options: { ...options(10, 26), key: [0, 9999, 1] },
     training: {},
@@ -162,6 +166,7 @@ export const TASKS = {
     },
   },
   induction: {
+    title: "Continue a sequence",
     symbols: [...ALPHABET, "|"],
     options: { max_letters: [2, 20, 6] },
     training: { steps: 1500, batch: 48, learning_rate: 0.004 },
@@ -173,6 +178,7 @@ export const TASKS = {
       })),
   },
   dates: {
+    title: "Rewrite dates",
     symbols: [...DIGITS, ",", "-", ...MONTHS, ...WEEKDAYS.slice(1), "sunday"],
     options: { styles: [1, 3, 3], years: [1, 100, 100] },
     training: { steps: 800 },
@@ -187,6 +193,7 @@ export const TASKS = {
       }),
   },
   addition: {
+    title: "Add two numbers",
     symbols: ["+", ...DIGITS],
     options: { digits: [1, 8, 3], least_first: [0, 1, 0] },
     training: { steps: 2000, batch: 64, learning_rate: 0.004 },
@@ -204,6 +211,7 @@ export const TASKS = {
       ),
   },
   brackets: {
+    title: "Close the brackets",
     symbols: [...OPENING, ...CLOSING],
     options: { longest: [1, 20, 10], kinds: [1, 3, 3] },
     training: { steps: 1500 },
@@ -218,6 +226,7 @@ export const TASKS = {
       }),
   },
   modular: {
+    title: "Subtract modulo p",
     symbols: ["-", ...range(0, MAX_MODULUS).map((number) => `n${number}`)],
     options: { modulus: [5, MAX_MODULUS, 23] },
     validShare: 0.3,
@@ -241,6 +250,7 @@ export const TASKS = {
   },
   // Its grammar is written in Python only (transformer/text/grammar/), which writes its pairs into `pairsFile`.
   french: {
+    title: "Where French puts adjectives",
     symbols: [],
     options: {},
     training: { steps: 1200, batch: 64, learning_rate: 0.004 },
