@@ -54,7 +54,7 @@ def test_a_typed_sentence_is_translated_word_by_word_and_token_by_token(
     assert "exact=1" in page.url
 
 
-def test_a_selected_head_is_in_the_address_but_not_in_the_history(
+def test_a_selected_head_is_shown_and_stored_in_the_address(
     app: str, page: Page, translator: Translator
 ) -> None:
     page.goto(f"{app}/?depth=heads&text={TEXT}&view=heatmap&kind=encoder&exact=1")
@@ -73,6 +73,8 @@ def test_a_selected_head_is_in_the_address_but_not_in_the_history(
     assert displayed == pytest.approx(weight, abs=1e-4)
     wait_for_address(page, "/", depth="heads", **fields, head="1", row="0", column="1")
 
+
+def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
     page.goto(f"{app}/?depth=steps&text={TEXT}")
     expect(page.locator(".hu-steps")).to_be_visible()
     wait_for_script_run(page)

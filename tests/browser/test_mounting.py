@@ -122,7 +122,8 @@ def test_simultaneous_messages_of_views_are_sent_one_by_one_to_their_fragments(
     """Streamlit sends the messages of one tick as one message for one fragment; a view's fragment
     changes when an element above it appears or disappears."""
     messages = empty_page.evaluate(
-        REPORT_IN_ONE_TICK, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
+        REPORT_IN_ONE_TICK,
+        (Path(figures.__file__).parent / "browser/common/mount.js").read_text("utf-8"),
     )
     assert messages == [["button"], ["glance"], ["page"], ["button"], ["new-fragment"], ["page"]]
 
