@@ -88,6 +88,11 @@ def test_pairs_of_the_subtraction_are_held_out(tmp_path: Path) -> None:
     assert len(held_out) / len(trained | held_out) == pytest.approx(0.3, abs=0.06)
 
 
+def test_a_recurrent_model_is_no_transformer() -> None:
+    with pytest.raises(AssertionError, match="Only a Transformer can be exported as a script"):
+        script("task=reverse;model=gru")
+
+
 def test_a_link_needs_only_the_task() -> None:
     code = f"""
 import {{ allSettings, readLink }} from "{(BROWSER / "trainer/link.js").as_uri()}";

@@ -44,6 +44,9 @@ const GENERATORS = {
 /** @param {import("../training/protocol.d.ts").Settings} settings @param {import("../training/protocol.d.ts").PairData | null} pairs */
 export function scriptFor(settings, pairs) {
   const task = TASKS[settings.task];
+  if (settings.model !== "transformer") {
+    throw new RangeError("Only a Transformer can be exported as a script; select a run of one.");
+  }
   if (!GENERATORS[settings.task] && !pairs) {
     throw new RangeError("This task cannot be exported as a script; choose another one.");
   }
