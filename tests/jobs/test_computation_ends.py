@@ -26,7 +26,7 @@ from tests.jobs.fake_computations import (
     wait_for_status,
     wait_until_half_done,
 )
-from transformer.jobs import ComputationService, JobError, Limits
+from transformer.jobs import Computation, ComputationService, JobError, Limits
 from transformer.jobs.computation import DISK_FULL, KINDS, _remove_oldest
 from transformer.jobs.folder import JobFolder
 from transformer.text.files import write_json
@@ -74,6 +74,27 @@ def test_the_process_is_reused_and_replaced_if_killed(
         killed.kill()
         psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)
         assert process_id("quick", number=1) != first
+
+
+def test_a_process_whose_import_was_interrupted_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A visitor leaves a page while the first computation still imports torch; the next visitor's
+    computation must not fail."""
+    marker = tmp_path / "importing"
+    monkeypatch.setenv("HEADS_UP_TEST_IMPORT", str(marker))
+    first, second = (
+        Computation("tests.jobs.slow_import:compute", {"number": number}, "corpus")
+        for number in (1, 2)
+    )
+    with ComputationService(tmp_path, LIMITS) as service:
+        key = service.submit(first, visitor="me")
+        wait_for(lambda: marker.exists() and marker.read_text())
+        service.cancel(key, "me")
+        wait_for_status(service, key, "absent")
+        key = service.submit(second, visitor="you")
+        wait_for_status(service, key, "done")
+        assert service.result(key)["process"] != int(marker.read_text())
 
 
 def test_an_idle_process_ends(tmp_path: Path) -> None:

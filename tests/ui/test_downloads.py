@@ -84,7 +84,7 @@ def test_downloads_end_with_their_session(session: dict[str, object], clock: Clo
 
 
 def test_the_server_sends_the_file_with_its_name(address: str) -> None:
-    with Session(address, "learn") as visitor:
+    with Session(address, "", "depth=heads&text=I am a student.") as visitor:
         path, name = re.findall(r'href="\./([^"]+)" download="([^"]+)"', visitor.text)[0]
         for _ in range(3):
             visitor.rerun()

@@ -74,8 +74,9 @@ class Worker:
             self._wake.set()
 
     def work(self, execute: Execute) -> None:
-        """Claim and execute jobs until the app ends, none came for `idle_seconds`, or memory was
-        short, after which further allocations may fail."""
+        """Claim and execute jobs until the app ends, none came for `idle_seconds`, memory was
+        short, after which further allocations may fail, or an import was interrupted, after which
+        torch cannot be imported."""
         self._warm = True
         self._report(ready="")
         idle_since = time.monotonic()
@@ -83,6 +84,8 @@ class Worker:
             self._wake.clear()
             if claim := self._claim():
                 error = self._run_claim(claim, execute)
+                if error is not None and was_importing(error):
+                    return
                 if error is not None and out_of_memory(error) and not self.kind.saves:
                     return
                 idle_since = time.monotonic()
@@ -197,6 +200,12 @@ class Worker:
     def _report(self, **report: str) -> None:
         with suppress(OSError):  # the app has ended
             print(json.dumps(report), file=self._reports, flush=True)
+
+
+def was_importing(error: BaseException) -> bool:
+    """Whether the error was raised while a module was imported, which is half loaded since."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code.co_filename == "<frozen importlib._bootstrap>" for frame, _ in frames)
 
 
 @contextmanager
