@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.figures.deno import SCRIPTS, deno
+from tests.live_app import wait_until
 from transformer import Translator
 
 TRAINING_TIMEOUT_MS = 120_000
@@ -215,7 +216,7 @@ def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPag
     expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
         timeout=TRAINING_TIMEOUT_MS
     )
-    page.wait_for_function(RUN_IS_KEPT)
+    wait_until(page, RUN_IS_KEPT)
     page.reload()
     go_on = page.get_by_role("button", name=re.compile("Go on from step"))
     match = re.search(r"step (\d+)", go_on.inner_text())
