@@ -57,7 +57,8 @@ def test_topics_are_drawn_and_kept_in_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?tab=positions&topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
     page.get_by_role("radio", name="Attention from each term alone").click()
-    expect(page.get_by_text("sum of all four: the head itself")).to_be_visible()
+    wait_for_script_run(page)  # meanwhile the page can have the old figure beside the new one
+    expect(page.get_by_text("sum of all four: the head itself").first).to_be_visible()
     page.get_by_role("button", name="Show this head").click()
     page.wait_for_url(re.compile("depth=heads"))
     for part in ("kind=decoder", "layer=0", "head=2", "view=heatmap"):
