@@ -48,14 +48,21 @@ def training_path(file: str) -> str:
 
 @cache
 def training_files() -> dict[str, bytes]:
-    """Return the files of the page that trains in a tab, by their paths below one folder. The
-    pairs of French take a second to make."""
-    return {**trainer_files(), FRENCH_PAIRS: pair_module(TASKS["french"]).encode()}
+    """Return the files of the page that trains in a tab, by their paths below one folder."""
+    return {**trainer_files(), FRENCH_PAIRS: _french_pairs()}
+
+
+@cache
+def _french_pairs() -> bytes:
+    return pair_module(TASKS["french"]).encode()
 
 
 def _script(request: Request) -> Response:
     name = request.path_params["name"]
-    compressed = _compressed_files().get(name) if "/" in name else _compressed_views().get(name)
+    if name == _name(training_path(FRENCH_PAIRS)):
+        compressed = _compressed_pairs()
+    else:
+        compressed = _compressed_files().get(name) if "/" in name else _compressed_views().get(name)
     if compressed is None:
         return PlainTextResponse(MISSING, 404)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
@@ -76,11 +83,18 @@ def _compressed_views() -> dict[str, bytes]:
 
 @cache
 def _compressed_files() -> dict[str, bytes]:
-    """Return `training_files` by their paths in an address, gzipped."""
+    """Return `trainer_files` by their paths in an address, gzipped."""
     return {
         _name(training_path(file)): gzip.compress(content, mtime=0)
-        for file, content in training_files().items()
+        for file, content in trainer_files().items()
     }
+
+
+@cache
+def _compressed_pairs() -> bytes:
+    """Return the pairs of French, gzipped. They take a second to make, so nothing else waits for
+    them."""
+    return gzip.compress(_french_pairs(), mtime=0)
 
 
 def _name(path: str) -> str:

@@ -17,6 +17,7 @@ import {
   roundedPercent,
   rowsOf,
 } from "./case.js";
+import { alignment } from "../trace/alignment.js";
 import { wordNumbers } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -81,27 +82,6 @@ function aligners({ aligner, words }) {
       to,
     }));
   }).sort((a, b) => b.share - a.share || a.layer - b.layer || a.head - b.head || (a.to < b.to ? -1 : 1));
-}
-
-// How clearly each head aligns, 0 to 1, and the pairs of words that this is measured on: those in which each word is
-// the other's strongest in the mean of all heads. This is a standard way
-// to make alignments symmetric (Och and Ney 2003, from memory).
-/** @param {number[][][]} heads [head][target word][source word] */
-export function alignment(heads) {
-  const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
-  const meanWeights = Array.from(
-    { length: m },
-    (_, i) =>
-      Array.from({ length: n }, (_, j) => heads.reduce((sum, weights) => sum + weights[i][j], 0) / heads.length),
-  );
-  const pairs = meanWeights.map((row, i) =>
-    row.map((weight, j) => weight > 0 && j === argmax(row) && i === argmax(meanWeights.map((other) => other[j])))
-  );
-  const maxPairs = Math.max(Math.min(m, n), 1);
-  const shares = heads.map((weights) =>
-    weights.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs
-  );
-  return { shares, pairs };
 }
 
 // What the model writes if the owner of the umbrella changes.

@@ -16,7 +16,8 @@ import {
   roundedPercent,
   rowsOf,
 } from "./case.js";
-import { alignment, meanOfHeads, rowPicture, withBold } from "./first-questions.js";
+import { meanOfHeads, rowPicture, withBold } from "./first-questions.js";
+import { alignment } from "../trace/alignment.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -205,7 +206,8 @@ export function crossingWords(lesson) {
   for (const number of argsortDescending(shares)) {
     const weights = heads[number];
     const best = weights.map(argmax);
-    const isClear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
+    const isClear = (word) =>
+      pairs.some(([i, j]) => i === word && j === best[word]) && weights[word][best[word]] >= CLEAR;
     const targetWord = words.target.findIndex((_, word) =>
       word > 0 && isClear(word) && isClear(word - 1) && best[word] < best[word - 1]
     );

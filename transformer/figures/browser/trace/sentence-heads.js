@@ -1,6 +1,7 @@
 // Heads that stand out in one sentence: the aligner, one that attends to the previous word, attention sinks;
 // and a line of text for each, from the numbers that the views draw of whole words.
 
+import { alignment } from "./alignment.js";
 import { layersOfKind } from "./packed-trace.js";
 import { isControl, mergeWords, trimPunctuation, wordLabels, wordNumbers } from "./words.js";
 
@@ -83,9 +84,11 @@ function clearestAligner(trace) {
   const words = drawnWords(trace, "cross");
   const { rows, columns, target, source } = words;
   if (Math.min(target.length, source.length) < 2) return null;
-  const { weightAt, best, shares, pairs } = alignment(trace, words);
+  const heads = weightsBetweenWords(trace, words);
+  const { shares, pairs } = alignment(heads);
+  const best = shares.indexOf(Math.max(...shares));
   if (shares[best] < CLEAR) return null;
-  const weight = ([i, j]) => weightAt(best, target[i], source[j]);
+  const weight = ([i, j]) => heads[best][i][j];
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
   // Prefer long words: nouns and names rather than articles.
   const length = ([, j]) => [...columns.labels[source[j]]].length;
@@ -153,24 +156,16 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   );
 }
 
-// Weights between words, the pairs that are each other's strongest in the mean of all heads, and each head's mean weight
-// on these pairs.
-function alignment(trace, { rows, columns, target, source, merged }) {
-  const layers = layersOfKind(trace, "cross").map(merged);
-  const headCount = trace.n_heads;
+// Cross-attention between words by head, target word and source word.
+/** @returns {number[][][]} */
+function weightsBetweenWords(trace, { rows, columns, target, source, merged }) {
   const [m, n] = [rows.labels.length, columns.labels.length];
-  const weightAt = (number, i, j) =>
-    layers[Math.floor(number / headCount)].values[((number % headCount) * m + i) * n + j];
-  const headNumbers = headsOfKind(trace, "cross").map((_, number) => number);
-  const mean = target.map((i) =>
-    source.map((j) => headNumbers.reduce((sum, number) => sum + weightAt(number, i, j), 0) / headNumbers.length)
+  return layersOfKind(trace, "cross").map(merged).flatMap(({ values }) =>
+    Array.from(
+      { length: trace.n_heads },
+      (_, head) => target.map((i) => source.map((j) => values[(head * m + i) * n + j])),
+    )
   );
-  const pairs = strongestPairs(mean);
-  const shares = headNumbers.map((number) =>
-    pairs.reduce((sum, [i, j]) => sum + weightAt(number, target[i], source[j]), 0) /
-    Math.min(target.length, source.length)
-  );
-  return { weightAt, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
 }
 
 // The weight of one head between two words, as `mergeWords` gives it.
@@ -178,14 +173,6 @@ function weightBetween({ shape: [, rows, columns], values }, head, queries, keys
   let sum = 0;
   for (const i of queries) for (const j of keys) sum += values[(head * rows + i) * columns + j];
   return sum / queries.length;
-}
-
-// Pairs in which each is the other's strongest.
-/** @param {number[][]} table @returns {[number, number][]} */
-function strongestPairs(table) {
-  const indexOfMax = (numbers) => numbers.indexOf(Math.max(...numbers));
-  const pairs = table.map((row, i) => /** @type {[number, number]} */ ([i, indexOfMax(row)]));
-  return pairs.filter(([i, j]) => table[i][j] > 0 && indexOfMax(table.map((row) => row[j])) === i);
 }
 
 // The head whose words attend most to the word before.

@@ -2,12 +2,11 @@
 // support one.
 
 import { headName } from "../common/naming.js";
+import { LEARNED } from "../training/settings.js";
 
 // Quantiles 0.975 of Student's t distribution by degrees of freedom, from 1 on (as in every table of it).
 const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
 const CLEAR_SHARE = 0.1; // a head takes over if its share of weight on the right tokens rises by more than this
-
-const LEARNED = 0.99;
 
 // The first step at which a run wrote 99 % of the outputs without an error, or null. A fork counts from its own beginning.
 /** @param {{ evaluations: any[] }} run @returns {number | null} */

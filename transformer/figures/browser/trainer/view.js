@@ -23,7 +23,7 @@ const MAX_FRAMES = 240; // of the film; a longer run keeps every second one
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 const SHOWN_EXAMPLES = 3;
 const PLAIN_NOTICE =
-  "This browser does not support WebAssembly with SIMD: the model trains in plain JavaScript, about 25 times slower, and the checksum of its weights differs from that in other browsers.";
+  "This browser does not support WebAssembly with SIMD: the model trains in plain JavaScript, which is much slower, and the checksum of its weights differs from that in other browsers.";
 
 /**
  * @param {HTMLElement} container

@@ -28,6 +28,9 @@ export const DEFAULTS = {
   off: "",
 };
 
+// A task is learned when this share of the held-out outputs is right.
+export const LEARNED = 0.99;
+
 // Settings that a change may contain.
 export const CHANGEABLE = [
   "options",

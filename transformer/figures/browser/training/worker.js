@@ -22,6 +22,7 @@
 
 import { checkpointOf } from "./checkpoint.js";
 import { Diverged, Run } from "./run.js";
+import { LEARNED } from "./settings.js";
 import { TASKS } from "./tasks.js";
 
 /** @typedef {import("./protocol.d.ts").Report} Report */
@@ -30,7 +31,6 @@ const REPORT_MS = 33; // between two reports of progress
 const OUTPUTS_MS = 200; // between two reports with the examples' outputs
 const EVALUATE_EVERY = 25; // steps
 const EVALUATED = 64; // held-out pairs; all of them once these are correct
-const REACHED = 0.99;
 
 /** @type {Run | null} */
 let run = null;
@@ -159,11 +159,11 @@ function advance() {
   let evaluation = null;
   if (isLast || run.step % EVALUATE_EVERY === 0) {
     evaluation = run.evaluate(isLast ? Infinity : EVALUATED);
-    if (!isLast && evaluation.correct >= REACHED * evaluation.count) evaluation = run.evaluate(Infinity);
+    if (!isLast && evaluation.correct >= LEARNED * evaluation.count) evaluation = run.evaluate(Infinity);
   }
   seconds += (performance.now() - began) / 1000;
   if (evaluation) {
-    if (evaluation.correct >= REACHED * evaluation.count) reached ??= { step: run.step, seconds };
+    if (evaluation.correct >= LEARNED * evaluation.count) reached ??= { step: run.step, seconds };
     post({ type: "evaluation", evaluation: { ...evaluation, seconds, reached } });
   }
   if (isLast || performance.now() - reportedAt >= REPORT_MS) reportProgress(isLast);
