@@ -16,12 +16,7 @@ from tests.browser.explorer_file import bounding_box, open_html, table
 from tests.browser.heads_page import point
 from tests.figures.fake_traces import HOSTILE, update
 from tests.figures.film_frames import LABELS, film_frames
-from transformer.figures import (
-    PackedTrace,
-    explorer_page,
-    translation_data,
-    translation_page,
-)
+from transformer.figures import PackedTrace, explorer_page, translation_data
 from transformer.figures.film import film_page
 from transformer.figures.moments import moments_data
 from transformer.figures.views import EXPLORER, view_page
@@ -104,7 +99,7 @@ def test_every_view_of_the_explorer(
 
 def test_the_other_views(page: Page, tmp_path: Path) -> None:
     data = translation_data("<b>x</b> " + HOSTILE[0], HOSTILE, HOSTILE[::-1])
-    open_html(page, tmp_path, translation_page(data))
+    open_html(page, tmp_path, view_page("translation", data, "Translation"))
     expect(page.locator(".hu-text")).to_have_text("<b>x</b> " + HOSTILE[0])
     expect(page.locator(".hu-pieces").first.locator(".hu-chip")).to_have_text(HOSTILE)
     check_every_size(page, "translation")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.figures.deno import SCRIPTS, deno
-from transformer.figures import module, modules, style, translation_data, translation_page
+from transformer.figures import module, modules, style, translation_data
 from transformer.figures.modules import join_modules
-from transformer.figures.views import COMPONENTS, EXPLORER, TABS, page
+from transformer.figures.views import COMPONENTS, EXPLORER, TABS, page, view_page
 
 FILES = {
     "base.js": """// What all share.
@@ -167,7 +167,7 @@ def test_a_title_stays_text() -> None:
 
 
 def test_a_translation_in_a_page_stays_text() -> None:
-    html = translation_page(translation_data(HOSTILE, [HOSTILE], [HOSTILE]), HOSTILE)
+    html = view_page("translation", translation_data(HOSTILE, [HOSTILE], [HOSTILE]), HOSTILE)
     assert len(re.findall(r"</?script", html)) == 4  # its data, and what shows them
     assert "<b>" not in html
 

@@ -24,12 +24,12 @@ from tests.figures.deno import browser_answer
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.in_process import in_process_executor
 from transformer.figures.packing import unpack
-from transformer.jobs import Jobs, Limits, services
+from transformer.jobs import Jobs, Limits
 from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.estimate import Estimate
 from transformer.ui.base.registry import PAGES, make_view
 from transformer.ui.base.streamlit_fixes import install
-from transformer.ui.services import live_jobs, memory_cache
+from transformer.ui.services import live_jobs, memory_cache, shared
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.widgets.frame import WORD_JOINER
 from transformer.ui.widgets.lessons import browser_questions
@@ -192,7 +192,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         return open_address(app, **dict(parse_qsl(query)), **params)
 
     yield open_page
-    services.close_all()
+    shared.close_all()
     st.cache_resource.clear()
     memory_cache.results.clear()
 

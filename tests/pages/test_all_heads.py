@@ -13,9 +13,9 @@ from tests.pages.conftest import Visit, browser_views, component_data, messages,
 from transformer import Trace, Translator
 from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
-from transformer.jobs import services
 from transformer.measures.registry import VECTORS
 from transformer.ui.pages.home import trace_files
+from transformer.ui.services import shared
 from transformer.ui.services.trace_cache import CachedTrace
 
 
@@ -168,7 +168,7 @@ def test_a_trace_may_have_more_layers_than_the_checkpoint(
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
     trace = Trace.from_weights(["a", "b", "c"], encoder=weights)
     app = visit("app.py?depth=heads")
-    services.shared_service(trace_files.OpenedTraces).put(
+    shared.shared_service(trace_files.OpenedTraces).put(
         (app.session_state["visitor"], "0" * 16), CachedTrace(trace, "x")
     )
     app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from tests.pages.conftest import Visit, messages, send_choice, view, visible_text
 from tests.pages.train_visits import PAGE
-from transformer.jobs import Jobs, services
+from transformer.jobs import Jobs
 from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
@@ -20,7 +20,7 @@ from transformer.training.recipe import default_settings, make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.training import example_runs
-from transformer.ui.services import live_jobs
+from transformer.ui.services import live_jobs, shared
 
 
 def test_the_page_opens_with_example_runs_and_says_what_to_do_first(
@@ -79,7 +79,7 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
     links = [link.proto.label for link in app.get("page_link")]
     assert "Meanwhile, watch **Copy it** train →" in links
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "unknown time")
-    services.close_all()
+    shared.close_all()
     assert "Number 3 in the queue. You can close this page." in visible_text(
         visit(PAGE, run=names[-1])
     )

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from starlette.routing import Router
 
-from transformer.jobs import services
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import asgi
+from transformer.ui.services import shared
 
 PROGRAM = """
 import threading, torch
@@ -62,7 +62,7 @@ def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(asgi, "return_freed_memory", lambda: calls.append("memory"))
     for name in ("_resume_runs", "_announce", "_prepare_first_visit"):
         monkeypatch.setattr(asgi, name, lambda: None)
-    monkeypatch.setattr(services, "close_all", lambda: calls.append("closed"))
+    monkeypatch.setattr(shared, "close_all", lambda: calls.append("closed"))
 
     async def live() -> None:
         async with asgi.lifespan(None):

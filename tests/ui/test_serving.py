@@ -20,14 +20,13 @@ from websockets.typing import Origin
 from tests.jobs.conftest import idle_jobs
 from tests.live_app import app_server
 from tests.websocket_session import Session
-from transformer.jobs import services
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read_run_info
 from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.recipe import make_run_config
 from transformer.ui.base.visitor import COOKIE, new_id
 from transformer.ui.server import asgi
-from transformer.ui.services import live_jobs
+from transformer.ui.services import live_jobs, shared
 
 SMALL_MODEL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"
@@ -165,7 +164,7 @@ def test_workers_start_only_for_queued_runs(
         live_jobs.resume_runs()
         assert started
     finally:
-        services.close_all()
+        shared.close_all()
 
 
 @pytest.mark.parametrize(

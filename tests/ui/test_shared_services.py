@@ -15,8 +15,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from tests.live_app import app_server
 from tests.websocket_session import Session
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import services
-from transformer.ui.services import live_jobs, models, uploads
+from transformer.ui.services import live_jobs, models, shared, uploads
 from transformer.ui.services.live_jobs import computation_service
 
 
@@ -81,7 +80,7 @@ def test_services_uploads_and_models_survive_cleared_caches(
         executor: Any = live_jobs.jobs()._executor
         assert not executor._closing.is_set()
     finally:
-        services.close_all()
+        shared.close_all()
 
 
 def test_many_uploads_from_one_address_do_not_remove_those_of_another() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests import leaks
-from transformer.jobs import services
 from transformer.training.estimate import STARTUP_SECONDS, Estimate
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TrainingRun
+from transformer.ui.services import shared
 from transformer.ui.services.live_jobs import time_estimate
 
 
@@ -24,7 +24,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADS_UP_LIMITS", str(limits))
     yield
-    services.close_all()
+    shared.close_all()
 
 
 def small_run(**settings: Any) -> TrainingRun:

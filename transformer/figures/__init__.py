@@ -14,7 +14,7 @@ from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data
 from transformer.figures.packed_trace import PackedTrace, prefixed
 from transformer.figures.steps import steps_data, translation_data
-from transformer.figures.views import module, style, translation_page
+from transformer.figures.views import module, style
 
 if TYPE_CHECKING:
     from transformer.figures.curves import curves
@@ -37,7 +37,6 @@ __all__ = [
     "steps_data",
     "style",
     "translation_data",
-    "translation_page",
 ]
 
 

@@ -160,11 +160,6 @@ def _open_file_script(view: str, read: str) -> str:
     return f'{names}openFile({view}View, await {read}(document.getElementById("hu-first")));'
 
 
-def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
-    """Return `translation_data` or `steps_data` as one HTML file."""
-    return view_page("translation", data, title)
-
-
 def json_script(name: str, data: Mapping[str, Any]) -> str:
     """Return a script element that holds the data, for `jsonIn` of `common/file.js`."""
     # Inside a script element only "<" could close it or open a comment.

@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
-from transformer.jobs import services
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import security
 from transformer.ui.server.allocator import return_freed_memory, trim
@@ -25,6 +24,7 @@ from transformer.ui.services import (
     live_classes,
     live_jobs,
     models,
+    shared,
     trace_cache,
     view_scripts,
 )
@@ -46,7 +46,7 @@ async def lifespan(_: object) -> AsyncIterator[None]:
         await first_visit
     finally:
         # Workers save what they train; their runs wait in the queue for the next start.
-        await asyncio.to_thread(services.close_all)
+        await asyncio.to_thread(shared.close_all)
 
 
 def routes() -> list[BaseRoute]:

@@ -8,9 +8,10 @@ from contextlib import suppress
 
 from transformer.classroom import Classes, Classroom
 from transformer.classroom.codes import new_token
-from transformer.jobs import Limits, services
+from transformer.jobs import Limits
 from transformer.jobs.limits import LIMITS_VARIABLE
 from transformer.ui.base import state, visitor
+from transformer.ui.services import shared
 
 
 def classes() -> Classes:
@@ -19,7 +20,7 @@ def classes() -> Classes:
     Raises:
         ValueError: if limits.toml cannot be used.
     """
-    return services.shared_service(_classes, os.environ.get(LIMITS_VARIABLE, ""))
+    return shared.shared_service(_classes, os.environ.get(LIMITS_VARIABLE, ""))
 
 
 def generated_token() -> str:
@@ -28,7 +29,7 @@ def generated_token() -> str:
     Raises:
         ValueError: see `classes`.
     """
-    return "" if _limits().teacher_token else services.shared_service(new_token)
+    return "" if _limits().teacher_token else shared.shared_service(new_token)
 
 
 def class_of(visitor_id: str) -> Classroom | None:

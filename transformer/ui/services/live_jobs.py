@@ -12,7 +12,6 @@ from transformer.jobs import (
     Limits,
     RunInfo,
     runs_folder,
-    services,
 )
 from transformer.jobs.computation import step_timing_computation
 from transformer.jobs.limits import LIMITS_VARIABLE, machine_memory
@@ -21,7 +20,7 @@ from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.training.estimate import Estimate, total_estimate, workload
 from transformer.training.run_config import TrainingRun
 from transformer.ui.base import visitor
-from transformer.ui.services import models
+from transformer.ui.services import models, shared
 
 MIN_MEMORY_FOR_WARM_WORKERS = 2_000_000_000
 """Bytes of memory from which workers are started in advance; each takes 170 MB. On a smaller
@@ -35,7 +34,7 @@ def jobs() -> Jobs:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
     service = _shared_jobs()
-    if services.shared_service(_has_memory_for_warm_workers):
+    if shared.shared_service(_has_memory_for_warm_workers):
         service.start()
     return service
 
@@ -54,7 +53,7 @@ def resume_runs() -> None:
 
 def _shared_jobs() -> Jobs:
     settings = str(runs_folder()), os.environ.get(LIMITS_VARIABLE, ""), str(models.shipped_folder())
-    return services.shared_service(_new_jobs, *settings)
+    return shared.shared_service(_new_jobs, *settings)
 
 
 def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
@@ -104,7 +103,7 @@ def computation_service() -> ComputationService:
         JobError: (a ValueError) if the folder of runs cannot be used.
         ValueError: if limits.toml cannot be used.
     """
-    return services.shared_service(
+    return shared.shared_service(
         _new_computation_service, str(runs_folder()), os.environ.get(LIMITS_VARIABLE, "")
     )
 

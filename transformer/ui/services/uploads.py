@@ -6,8 +6,8 @@ from collections import OrderedDict
 from threading import Lock
 
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import services
 from transformer.jobs.shares import address_quota
+from transformer.ui.services import shared
 
 MAX_UPLOADS = 64
 """Uploads that the server keeps, one per visitor; the least recently used are removed first. One
@@ -44,7 +44,7 @@ class Uploads:
 
 def uploads() -> Uploads:
     """Return the uploads of this server."""
-    return services.shared_service(Uploads)
+    return shared.shared_service(Uploads)
 
 
 def decode_text(content: bytes, name: str) -> str:

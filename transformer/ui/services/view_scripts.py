@@ -59,10 +59,7 @@ def _french_pairs() -> bytes:
 
 def _script(request: Request) -> Response:
     name = request.path_params["name"]
-    if name == _name(training_path(FRENCH_PAIRS)):
-        compressed = _compressed_pairs()
-    else:
-        compressed = _compressed_files().get(name) if "/" in name else _compressed_views().get(name)
+    compressed = _compressed(name)
     if compressed is None:
         return PlainTextResponse(MISSING, 404)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
@@ -73,6 +70,12 @@ def _script(request: Request) -> Response:
         headers["content-encoding"] = "gzip"
         return Response(compressed, headers=headers, media_type=kind)
     return Response(gzip.decompress(compressed), headers=headers, media_type=kind)
+
+
+def _compressed(name: str) -> bytes | None:
+    if name == _name(training_path(FRENCH_PAIRS)):
+        return _compressed_pairs()
+    return _compressed_files().get(name) if "/" in name else _compressed_views().get(name)
 
 
 @cache

@@ -12,12 +12,12 @@ import streamlit as st
 
 from transformer.figures import PackedTrace, explorer_page
 from transformer.inference.untrusted_trace import MAX_FILE_BYTES, open_trace
-from transformer.jobs import services
 from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
 from transformer.ui.base import state, visitor
 from transformer.ui.base.registry import HOME
 from transformer.ui.pages.home import Home, explorer
+from transformer.ui.services import shared
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import frame
@@ -128,7 +128,7 @@ def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Call
 
 def _find_trace(trace_id: str) -> CachedTrace | None:
     return (
-        services.shared_service(OpenedTraces).get((visitor.ensure_id(), trace_id))
+        shared.shared_service(OpenedTraces).get((visitor.ensure_id(), trace_id))
         if trace_id
         else None
     )
@@ -147,7 +147,7 @@ def _open_file(key: str, field_name: str, owner: str) -> None:
         return
     st.session_state.pop(_ERROR_KEY, None)
     trace_id = hashlib.blake2b(content, digest_size=8).hexdigest()
-    services.shared_service(OpenedTraces).put((owner, trace_id), cached_trace)
+    shared.shared_service(OpenedTraces).put((owner, trace_id), cached_trace)
     if field_name == "trace":
         _switch_trace(trace=trace_id)
     else:

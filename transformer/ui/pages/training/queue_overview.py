@@ -6,13 +6,13 @@ import threading
 import time
 from contextlib import suppress
 
-from transformer.jobs import JobError, RunInfo, runs_folder, services
+from transformer.jobs import JobError, RunInfo, runs_folder
 from transformer.jobs.shares import seconds_until_turn
 from transformer.training.estimate import Estimate
 from transformer.training.run_config import TrainingRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import visitor
-from transformer.ui.services import live_jobs
+from transformer.ui.services import live_jobs, shared
 from transformer.ui.widgets import frame, quantities
 
 CACHE_SECONDS = 1.0
@@ -55,7 +55,7 @@ class QueueOverview:
 
 def shared_overview() -> QueueOverview:
     """Return the shared overview of the current folder of runs."""
-    return services.shared_service(_new_overview, str(runs_folder()))
+    return shared.shared_service(_new_overview, str(runs_folder()))
 
 
 def _new_overview(_: str) -> QueueOverview:
