@@ -22,7 +22,7 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
-from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
@@ -255,6 +255,17 @@ def test_a_failed_comparison_leaves_the_switchboard(
     app = open_switches(visit, off="e1.2")
     assert any("there is no word to compare" in message for message in messages(app))
     assert any("off" in unpack(element.proto.bytes)[0] for element in browser_views(app))
+
+
+@pytest.mark.parametrize("text", ["hides the lamp ||| books", "<script>books</script>"])
+def test_a_sentence_is_not_read_as_a_file(visit: Visit, translator: Translator, text: str) -> None:
+    """Its importances are those of the whole text, whatever format it would have as a file."""
+    corpus = Corpus("one sentence", (Sentence(text),))
+    order = gradient_importances(translator, corpus)["sentence"].normalised().order()
+    app = open_switches(visit, text=text)
+    assert not messages(app)
+    app.slider(key="pruned-heads").set_value(3).run()
+    assert view(app).off == write_heads(order[:3])
 
 
 def test_limits_for_a_long_text_and_an_unusual_text(visit: Visit) -> None:
