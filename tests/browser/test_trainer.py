@@ -232,6 +232,10 @@ def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPag
 @pytest.mark.slow
 def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
+    page.goto(f"{app}/train?here=batch%3D9999")  # a wrong link trains the usual run and says why
+    expect(page.get_by_text("batch is 9999; it must be a whole number from 1")).to_be_visible()
+    expect(page).to_have_url(re.compile("here=task%3Dreverse"))
+    expect(page.get_by_text("batch is 9999; it must be a whole number from 1")).to_be_visible()
     page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")
     wait_until_finished(page)
     page.get_by_label("Task").select_option("reverse")

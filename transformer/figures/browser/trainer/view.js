@@ -16,6 +16,7 @@ import { modelFile, pairsOf, readModelFile } from "./saved.js";
 import { scriptFor } from "./script.js";
 import { percent, successor, verdict } from "./verdict.js";
 
+const USUAL_LINK = "task=reverse";
 const KEEP_EVERY_MS = 5000;
 const REPORT_EVERY_MS = 4000; // to a class
 const MAX_FILE_BYTES = 100e6;
@@ -375,7 +376,7 @@ export function openTrainer(
     dirty = true;
     requestAnimationFrame(() => {
       dirty = false;
-      draw();
+      if (container.isConnected) draw(); // the app may have opened another page meanwhile
     });
   }
 
@@ -460,7 +461,7 @@ export function openTrainer(
   try {
     begin(readLink(link));
   } catch (error) { // a wrong link: the usual run, and what is wrong
-    link = "";
+    link = USUAL_LINK;
     begin(readLink(link));
     showProblem(error);
   }
