@@ -43,6 +43,7 @@ from transformer.model.positions import SinusoidalPositions
 from transformer.text import Vocabulary
 from transformer.text.examples import Pairs
 from transformer.text.languages import front_matter
+from transformer.training.command import load_start_checkpoint
 from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
 from transformer.training.run_folder import RunFolder
 from transformer.training.schedule import learning_rate
@@ -141,6 +142,10 @@ def train(options: argparse.Namespace) -> None:
         raise ValueError(
             f"the weights need more than {MAX_WEIGHT_FILES} files; use a smaller model"
         )
+    if options.start_from:
+        start = load_start_checkpoint(options.start_from, config, own_vocabulary=True)
+        vocabulary = Vocabulary.load(options.folder / "vocabulary.model")
+        model.load_state_dict(start.model_for(vocabulary).state_dict())
     rows, valid = load_rows(options.folder / "rows.npz", device)
     size = min(len(rows), max(1, options.batch_tokens // (2 * rows.shape[2])))
     size = max(1, size // 2) if options.r_drop else size
@@ -290,6 +295,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     command.set_defaults(run=train)
     command.add_argument("folder", type=Path, help="what `prepare` wrote")
     command.add_argument("results", type=Path)
+    command.add_argument(
+        "--start-from", metavar="CHECKPOINT", help="of the same shape; shared tokens keep their vectors"
+    )
     command.add_argument("--device", default="auto")
     command.add_argument("--seconds", type=float, default=480, help="of the whole command")
     command.add_argument("--steps", type=float, default=math.inf, help="maximum")
