@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import violations_of, wait_for_address
-from tests.browser.conftest import NewPage, PagePool
+from tests.browser.app_pages import violations_of
+from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.views import EXPLORER
@@ -20,7 +20,6 @@ from transformer.ui.pages.research import EXPERIMENTS
 
 FONT_SIZE = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 pytestmark = pytest.mark.browser
-TEXT = "She hides the lamp."
 PATHS = [Path(file).stem.replace("app", "") for file in PAGES]
 
 
@@ -125,32 +124,6 @@ def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) ->
         expect(page.locator(control).first).to_be_hidden()
 
 
-def follow_link(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name, exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(name)
-
-
-@pytest.mark.slow
-def test_a_page_keeps_its_own_fields_and_other_pages_do_not_have_them(app: str, page: Page) -> None:
-    page.goto(f"{app}/train?text={TEXT}&run=toy-reverse")
-    follow_link(page, "Look inside")
-    wait_for_address(page, "/inside", text=TEXT)
-    wait_for_script_run(page)
-    page.get_by_role("radio", name="Positions").click()
-    wait_for_address(page, "/inside", text=TEXT, tab="positions")
-    follow_link(page, "Train")
-    wait_for_address(page, "/train", text=TEXT, run="toy-reverse")
-    wait_for_script_run(page)
-    page.go_back()
-    wait_for_address(page, "/inside", text=TEXT, tab="positions")
-    wait_for_script_run(page)
-    page.goto(f"{app}/train?run=toy-reverse")
-    follow_link(page, "Look inside")
-    page.get_by_role("radio", name="Training methods").click()
-    page.get_by_role("link", name="Does warm-up help?").click()  # sets the fields of that page
-    wait_for_address(page, "/train")
-
-
 CHECKED_PAGES = {
     "Try": [
         "",
@@ -241,17 +214,3 @@ def test_every_page_is_accessible_fits_a_phone_and_begins_with_its_picture(
             picture = page.locator(PICTURES[path]).first
             expect(picture).to_be_visible()
             assert 0 < bounding_box(picture)["y"] <= limit, (path, width)
-
-
-def test_requests_to_other_hosts_and_low_contrast_are_detected(
-    page_pool: PagePool, page: Page
-) -> None:
-    """Check the tests themselves: known failures must be found."""
-    other_page, errors = page_pool.new()
-    with other_page.expect_console_message():
-        other_page.set_content("<img src='http://192.0.2.1/a.png'>")
-    other_page.context.close()
-    assert "net::ERR_NAME_NOT_RESOLVED" in errors[0]
-    page.set_content("<html lang=en><title>a</title><main><h1 style='color: #aaa'>Pale</h1></main>")
-    (violation,) = violations_of(page)
-    assert violation.startswith("color-contrast")

@@ -12,7 +12,6 @@ from tests.browser.app_pages import TEXT, address, open_depth, wait_for_address
 from tests.browser.conftest import NewPage
 from tests.live_app import app_server, wait_for_script_run
 from transformer import Translator
-from transformer.inference import Trace
 
 pytestmark = pytest.mark.browser
 
@@ -52,40 +51,6 @@ def test_a_typed_sentence_is_translated_word_by_word_and_token_by_token(
     open_depth(page, "All heads")
     expect(page.locator(".hu-code")).to_contain_text("trace.weights")
     assert "exact=1" in page.url
-
-
-def test_a_selected_head_is_shown_and_stored_in_the_address(
-    app: str, page: Page, translator: Translator
-) -> None:
-    page.goto(f"{app}/?depth=heads&text={TEXT}&view=heatmap&kind=encoder&exact=1")
-    page.get_by_role("radio", name="layer 2, head 3").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
-    fields = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1", "exact": "1"}
-    wait_for_address(page, "/", depth="heads", **fields, head="2")
-    page.keyboard.press("ArrowLeft")
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 2")
-    wait_for_address(page, "/", depth="heads", **fields, head="1")
-    page.locator(".hu-canvas").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    weight = translator.trace(TEXT).weights("encoder", 1)[1, 0, 1]
-    displayed = float(page.locator(".hu-tip strong").inner_text())
-    assert displayed == pytest.approx(weight, abs=1e-4)
-    wait_for_address(page, "/", depth="heads", **fields, head="1", row="0", column="1")
-
-
-def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
-    page.goto(f"{app}/?depth=steps&text={TEXT}")
-    expect(page.locator(".hu-steps")).to_be_visible()
-    wait_for_script_run(page)
-    open_depth(page, "All heads")
-    page.get_by_role("tab", name="Heatmap").click()
-    for head in (0, 1, 2):
-        page.get_by_role("radio", name=f"layer 1, head {head + 1}").click()
-    fields = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
-    wait_for_address(page, "/", depth="heads", **fields)
-    page.go_back()
-    expect(page.locator(".hu-steps")).to_be_visible()
 
 
 @pytest.mark.slow
@@ -177,86 +142,6 @@ def test_a_second_sentence_and_a_forced_token_are_compared(
     for token in forced.tokens:
         expect(page.locator(".hu-view")).to_contain_text(token.lstrip("▁"))
     assert address(page)[1]["force"] == f"1:{candidate.id}"
-
-
-def test_the_current_view_can_be_exported(
-    app: str, page: Page, new_page: NewPage, tmp_path: Path, translator: Translator
-) -> None:
-    page.goto(f"{app}/?depth=heads&text={TEXT}&view=query-key&kind=encoder&layer=1&head=2&exact=1")
-    expect(page.locator(".hu-title")).to_be_visible()
-    wait_for_script_run(page)
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Export as web page").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    assert file.name == "attention-tiny-the-baker-hides-books.html"
-    offline = new_page()
-    offline.goto(file.as_uri())
-    expect(offline.get_by_role("tab", selected=True)).to_have_text("Query–key")
-    offline.get_by_role("tab", name="Heatmap").click()
-    expect(offline.locator(".hu-title")).to_have_text("Layer 2, head 3")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Export all tensors").click()
-    download.value.save_as(tmp_path / "trace.npz")
-    trace = Trace.load_npz(tmp_path / "trace.npz")
-    expected = translator.trace(TEXT)
-    assert set(trace.names) == set(expected.names)
-    assert (trace["hook_logits"] == expected["hook_logits"]).all()
-
-
-def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
-    page.goto(app)
-    field = page.get_by_label("English")
-    field.fill(TEXT)
-    wait_for_address(page, "/", text=TEXT)
-    page.get_by_role("link", name="Look inside", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
-    wait_for_address(page, "/inside", text=TEXT)
-    page.get_by_role("link", name="Try", exact=True).click()
-    expect(page.get_by_role("heading", name="See which words")).to_be_visible()
-    wait_for_address(page, "/", text=TEXT)
-    expect(field).to_have_value(TEXT)
-
-    open_depth(page, "All heads")
-    expect(page.locator(".hu-thumb").first).to_be_visible()
-    wait_for_script_run(page)
-    page.get_by_label("English").fill("She reads.")
-    # A real click lasts. An instant one can overtake the text on its way to the server, and
-    # Streamlit then reruns the page that was left.
-    page.get_by_role("link", name="Look inside", exact=True).click(delay=100)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
-    wait_for_script_run(page)
-    assert address(page)[0] == "/inside"
-
-
-@pytest.mark.slow
-def test_text_too_long_for_its_field_is_shown_below_it(app: str, page: Page) -> None:
-    short, medium = "She paints.", "She paints a boat and the baker sells bread."
-    long = f"{medium} {medium}"
-    for width, below in ((1400, [long]), (390, [medium, long])):
-        page.set_viewport_size({"width": width, "height": 900})
-        for text in (short, medium, long):
-            page.goto(f"{app}/research?experiment=attribution&text={text.replace(' ', '+')}")
-            field = page.get_by_role("textbox", name="English").first
-            expect(field).to_have_value(text)
-            wait_for_script_run(page)
-            is_cut_off = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
-            full_text = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
-            assert full_text.filter(visible=True).count() == (text in below)
-            assert not is_cut_off or text in below
-
-
-def test_hostile_text_stays_text(app: str, page: Page, translator: Translator) -> None:
-    for text in ("<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"):
-        page.goto(f"{app}/?depth=steps&exact=1")
-        page.get_by_label("English").fill(text)
-        wait_for_address(page, "/", depth="steps", text=text, exact="1")
-        source_pieces = page.locator(".hu-pieces").first.locator(".hu-chip")
-        expect(source_pieces).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
-        open_depth(page, "All heads")
-        expect(page.locator(".hu-canvas")).to_be_visible()
-        expect(page.get_by_label("English")).to_have_value(text)
-        assert page.locator(".hu script, .hu b, .stApp img").count() == 0
 
 
 @pytest.mark.slow

@@ -16,20 +16,15 @@ from tests.browser.comparison_traces import (
     AXIS_PAIRS,
     HEADS,
     LAYERS,
-    SRC_A,
-    SRC_B,
     SRC_PAIRS,
-    TGT_B,
     TGT_PAIRS,
     A,
     B,
     canvas,
     cells,
     difference,
-    random_trace,
 )
 from tests.browser.explorer_file import Numbers, bounding_box, download_text, open_explorer, table
-from tests.figures.fake_traces import fake_trace
 
 pytestmark = pytest.mark.browser
 
@@ -107,37 +102,6 @@ def test_every_cell_and_head_of_every_kind_has_its_difference(page: Page, tmp_pa
     limit = f"{abs(difference('cross', layer, 0)).max():.2f}"
     assert re.search(rf">\+{limit}<", svg)
     assert re.search(rf">−{limit}<", svg)
-
-
-def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, A, B, view="compare", kind="cross", layer=2, head=3)
-    a, b = (side.weights("cross", 2)[3] for side in (A, B))
-    difference_tooltip = tooltip(page, 2)
-    canvas(page, 2).press("ArrowDown")
-    expect(difference_tooltip).to_contain_text(f"A {a[0, 0]:.4f}")
-    expect(difference_tooltip).to_contain_text(f"B {b[0, 0]:.4f}")
-    text = difference_tooltip.locator("strong").inner_text()
-    displayed = text.removeprefix("B − A ").replace("−", "-")
-    assert float(displayed) == pytest.approx(b[0, 0] - a[0, 0], abs=2e-4)
-    expect(difference_tooltip).to_contain_text(f"attends to {SRC_A[0]}")
-    page.keyboard.press("ArrowRight")  # a cell that only A has
-    expect(difference_tooltip.locator("strong")).to_have_text("B − A none")
-    expect(difference_tooltip).to_contain_text(f"A {a[0, 1]:.4f}")
-    expect(difference_tooltip).to_contain_text("B has no such cell")
-    # B's picture lacks that column: its second key is the third of A.
-    canvas(page, 1).press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowDown")
-    expect(tooltip(page, 1)).to_contain_text(f"A {a[1, 2]:.4f}")
-    expect(tooltip(page, 1)).to_contain_text(f"B {b[1, 1]:.4f}")
-    expect(difference_tooltip).to_be_hidden()
-    page.keyboard.press("Escape")
-    expect(tooltip(page, 1)).to_be_hidden()
-    page.get_by_role("button", name="Decoder self-attention", exact=True).click()
-    expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("6 rows, 6 columns"))
-    canvas(page, 2).press("ArrowDown")
-    page.keyboard.press("ArrowRight")
-    expect(tooltip(page, 2).locator("strong")).to_have_text("masked")
 
 
 def check_differences_drawn(page: Page, scale: str) -> None:
@@ -230,73 +194,3 @@ def test_colours_are_those_of_the_differences(page: Page, tmp_path: Path) -> Non
         )
         assert (pixels >= np.minimum(low, high) - 1).all()
         assert (pixels <= np.maximum(low, high) + 1).all()
-
-
-def test_words_are_aligned_regardless_of_punctuation(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
-    a, b = (side.weights("encoder", 1)[1] for side in (A, B))
-    names, rows = table(page)
-    keys = dict.fromkeys(row[names.index("key")] for row in rows)
-    assert "stay, / stay" in keys
-    assert "will (B)" in keys
-    # "stay," of A is two tokens, 7 and 8: mean over its rows, sum over its columns.
-    row = next(row for row in rows if row[0] == row[2] == "stay, / stay")
-    expected = a[7:9, 7:9].sum(-1).mean(), b[7, 7]
-    assert [float(text) for text in row[3:]] == pytest.approx(
-        [*expected, expected[1] - expected[0]], abs=2e-4
-    )
-
-    open_explorer(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
-    a, b = (side.weights("cross", 0).mean(0) for side in (A, B))
-    _, rows = table(page)
-    queries = list(dict.fromkeys(row[0] for row in rows))
-    assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
-    row = next(row for row in rows if row[0] == "chat" and row[2] == "end")
-    assert [float(text) for text in row[3:5]] == pytest.approx([a[2, 9], b[1, 8]], abs=2e-4)
-    assert "word written" in page.locator(".hu-legends").inner_text()
-
-
-def test_the_view_says_what_there_is_to_compare(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, A, A, view="compare")
-    expect(page.locator(".hu-most")).to_have_text("0 of 12 heads differ.")
-    expect(page.locator(".hu-most .hu-button")).to_have_count(0)
-    _, rows = table(page)
-    assert {row[-1] for row in rows} == {"0.0000"}
-
-    second = fake_trace(SRC_B, TGT_B, kinds=["cross"])
-    open_explorer(page, tmp_path, A, second, view="compare", kind="decoder")
-    expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
-    page.locator("[data-kind=cross]").click()
-    expect(page.locator(".hu-panels")).to_be_visible()
-
-    open_explorer(page, tmp_path, A, view="compare")
-    expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
-    parts = page.locator(":is(.hu-compare canvas, .hu-option, .hu-data-table):visible")
-    expect(parts).to_have_count(0)
-    page.get_by_role("button", name="Export").click()
-    expect(page.get_by_role("button", name="SVG")).to_be_disabled()
-    page.get_by_role("tab", name="Heatmap").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
-
-    words = [f"▁word{i}" for i in range(90)]
-    first, second = (
-        fake_trace(words[start:], words[:3], layers=1, heads=2, kinds=["encoder"])
-        for start in (0, 5)
-    )
-    open_explorer(page, tmp_path, first, second, view="compare")
-    expect(page.locator(".hu-most p")).to_contain_text("(from the thumbnails)")
-    expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))
-
-    small = random_trace(4, SRC_B, TGT_B, layers=2, heads=3)
-    open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
-    expect(page.locator(".hu-main > .hu-note")).to_have_text(
-        "B has 2 layers of 3 heads; its layer 2, head 3 is shown."
-    )
-    _, rows = table(page)
-    difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
-    assert float(rows[0][-1]) == pytest.approx(difference, abs=2e-4)
-    expect(page.get_by_role("radio")).to_have_count(6)
-    expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
-    page.get_by_role("radio", name="layer 2, head 3").press("ArrowUp")
-    expect(page.locator(".hu-title")).to_have_text("Layer 1, head 3")
-    expect(page.locator(".hu-main > .hu-note")).to_be_hidden()

@@ -3,17 +3,12 @@ trace."""
 
 from __future__ import annotations
 
-import csv
-import math
-import re
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.decoding_page import (
     FORCED_STEP,
     HEAD,
@@ -24,7 +19,6 @@ from tests.browser.decoding_page import (
     check_step_number,
     open_decoding_view,
 )
-from tests.browser.explorer_file import CSV, SVG, download_text
 
 pytestmark = pytest.mark.browser
 
@@ -92,41 +86,6 @@ def test_each_step_shows_its_candidates_and_its_rows_by_every_key(
     check_candidates(page.locator(".hu-panel").first, trace, 1)
 
 
-def test_it_plays_one_step_per_second_and_stops(
-    new_page: NewPage, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
-    page = new_page(alone=True)
-    page.clock.install(time=0)
-    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
-    page.clock.pause_at(3600)  # stop the clock, so that no step is taken while a slow machine loads
-    end = len(decoded_sentence.greedy.translation.steps) - 1
-    play = page.locator(".hu-play")
-    page.locator(".hu-player").press(" ")
-    expect(play).to_have_text("Pause")
-    page.clock.run_for(1050)
-    check_step_number(page, 1, decoded_sentence.greedy)
-    page.clock.run_for(1000)
-    check_step_number(page, 2, decoded_sentence.greedy)
-    page.locator(".hu-player").press(" ")
-    expect(play).to_have_text("Play")
-    page.clock.run_for(3000)
-    check_step_number(page, 2, decoded_sentence.greedy)
-    play.click()
-    page.clock.run_for(1000)
-    check_step_number(page, 3, decoded_sentence.greedy)
-    page.get_by_role("tab", name="Heatmap").click()
-    page.clock.run_for(3000)
-    page.get_by_role("tab", name="Decoding").click()
-    check_step_number(page, 3, decoded_sentence.greedy)
-    expect(play).to_have_text("Play")
-    play.click()
-    page.clock.run_for(1000 * end)
-    check_step_number(page, end, decoded_sentence.greedy)
-    expect(play).to_have_text("Play")
-    play.click()  # at the end, Play starts again from the first step
-    check_step_number(page, 0, decoded_sentence.greedy)
-
-
 def test_a_candidate_is_forced_and_compared_with_the_original(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
@@ -179,22 +138,3 @@ def test_a_candidate_is_forced_and_compared_with_the_original(
     page.get_by_role("button", name="Back to the original").click()
     expect(panels.nth(1)).to_be_hidden()
     expect(page.locator(".hu-differing:visible")).to_have_count(0)
-
-
-def test_table_and_picture_export_the_step(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.beam, step=2)
-    rows = list(csv.reader(download_text(page, CSV).splitlines()))[1:]
-    step = decoded_sentence.beam.translation.steps[2]
-    displayed = {row[3]: float(row[4]) for row in rows if row[1] == "candidate"}
-    for candidate in step.candidates:
-        assert math.isclose(displayed[candidate.token], candidate.probability, abs_tol=1e-6)
-    cross = [float(row[4]) for row in rows if row[1].startswith("Cross-attention")]
-    np.testing.assert_allclose(
-        cross, decoded_sentence.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5
-    )
-    assert sum(row[1] == "tree" for row in rows) == len(decoded_sentence.tree.nodes)
-    svg = download_text(page, SVG)
-    assert "Cross-attention: over the source" in svg
-    assert len(re.findall(r">step \d+<", svg)) == max(n.depth for n in decoded_sentence.tree.nodes)

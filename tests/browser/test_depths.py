@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.app_pages import address, open_depth, wait_for_address
+from tests.browser.app_pages import address, open_depth
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.browser.home_page import open_home, wait_for_all_words
@@ -87,21 +87,6 @@ def test_another_depth_keeps_the_sentence_the_head_and_the_focus(
     open_depth(page, "All heads")
     wait_for_depth(page, "All heads", FIRST)
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 6")
-
-
-def test_the_back_button_returns_to_the_previous_depth(bundled_app: str, page: Page) -> None:
-    open_home(page, bundled_app, f"?text={FIRST}")
-    open_depth(page, "Step by step")
-    wait_for_depth(page, "Step by step", FIRST)
-    page.get_by_label("English").fill(SECOND)
-    wait_for_address(page, "/", depth="steps", model="en-fr", text=SECOND)
-    open_depth(page, "Switch off")
-    wait_for_depth(page, "Switch off", SECOND)
-    page.reload()
-    wait_for_depth(page, "Switch off", SECOND)
-    page.go_back()
-    wait_for_depth(page, "Step by step", SECOND)
-    assert address(page)[1] == {"depth": "steps", "model": "en-fr", "text": SECOND}
 
 
 def test_each_depth_is_one_entry_of_the_history(bundled_app: str, new_page: NewPage) -> None:

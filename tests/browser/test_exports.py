@@ -26,7 +26,6 @@ from tests.browser.explorer_file import (
     colour_scale,
     download,
     open_explorer,
-    open_script,
     table,
 )
 from tests.figures.fake_traces import fake_trace
@@ -117,91 +116,6 @@ def test_a_png_has_the_colours_of_the_screen_and_an_svg_those_of_print(
     # Nothing as large as a letter is in only one of the two pictures.
     patches = np.abs(png - svg).mean(axis=2).reshape(56, 10, 60, 10).mean(axis=(1, 3))
     assert patches.max() < 40
-
-
-PAINT = """
-const paint = (pen) => {
-  pen.fillStyle = "#2266aa"; pen.fillRect(10, 10, 40, 30);
-  pen.save();
-  pen.translate(120, 60); pen.rotate(Math.PI / 6); pen.scale(1.5, 1);
-  pen.strokeStyle = "#aa2200"; pen.lineWidth = 4; pen.setLineDash([12, 6]);
-  pen.strokeRect(-30, -20, 60, 40);
-  pen.beginPath(); pen.rect(-20, -10, 40, 20); pen.clip();
-  pen.fillStyle = "#00aa44"; pen.fillRect(-60, -60, 120, 120);
-  pen.save();
-  pen.rotate(Math.PI / 4);
-  pen.beginPath(); pen.rect(0, -40, 40, 80); pen.clip();
-  pen.fillStyle = "#111111"; pen.fillRect(-60, -60, 120, 120);
-  pen.restore();
-  pen.restore();
-  pen.globalAlpha = 0.4; pen.fillStyle = "#aa00aa";
-  pen.beginPath(); pen.arc(60, 120, 30, 0, 2 * Math.PI); pen.fill();
-  pen.globalAlpha = 1; pen.setLineDash([]); pen.lineCap = "round"; pen.lineWidth = 6;
-  pen.beginPath(); pen.moveTo(20, 170); pen.bezierCurveTo(80, 120, 120, 220, 180, 170);
-  pen.lineTo(220, 190); pen.stroke();
-  pen.fillStyle = "#000000";
-  let y = 20;
-  for (const textBaseline of ["alphabetic", "middle"]) {
-    for (const textAlign of ["left", "center", "right"]) {
-      Object.assign(pen, { textBaseline, textAlign, font: "600 20px sans-serif" });
-      pen.fillText("Hxp مر", 300, y += 28);
-    }
-  }
-};
-"""
-
-
-def test_svg_drawing_matches_canvas_drawing_and_any_text_is_well_formed(
-    page: Page, tmp_path: Path
-) -> None:
-    names = 'import { el } from "./common/base.js";\nimport { svgPen } from "./common/svg-pen.js";'
-    open_script(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
-    images = page.evaluate(
-        """async () => {
-          const [width, height] = [400, 220];
-          const newPen = () => el("canvas", { width, height }).getContext("2d");
-          const canvas = newPen();
-          canvas.fillStyle = "#ffffff";
-          canvas.fillRect(0, 0, width, height);
-          paint(canvas);
-          const pen = svgPen(width, height, "#ffffff");
-          paint(pen);
-          const image = new Image();
-          image.src = `data:image/svg+xml,${encodeURIComponent(pen.text())}`;
-          await image.decode();
-          const drawn = newPen();
-          drawn.drawImage(image, 0, 0);
-          return [canvas, drawn].map((pen) => pen.canvas.toDataURL());
-        }"""
-    )
-    canvas, svg = map(picture, images)
-    assert canvas.std() > 50
-    # Only the edges of letters and slanted lines differ, by at most a pixel.
-    assert (np.abs(canvas - svg).max(axis=2) > 96).mean() < 0.003
-    patches = np.abs(canvas - svg).mean(axis=2).reshape(22, 10, 40, 10).mean(axis=(1, 3))
-    assert patches.max() < 30
-    for text, expected in (
-        ("</text><script>alert(1)</script>&\"'", "</text><script>alert(1)</script>&\"'"),
-        ("  two  spaces ", "  two  spaces "),
-        ("\ud800x\udc00", "\ufffdx\ufffd"),
-        ("\x00\x0b\x1f\ufffe", "\ufffd" * 4),
-        ("👩🏽‍🚀\tمرحبا e\u0301", "👩🏽‍🚀\tمرحبا e\u0301"),
-    ):
-        # Send the text as UTF-16 codes, as a lone surrogate would be lost in a string.
-        drawn = page.evaluate(
-            """(codes) => {
-              const text = String.fromCharCode(...codes);
-              const pen = svgPen(100, 50, "#ffffff");
-              pen.describe(text, text);
-              pen.fillText(text, 1.23456, 2);
-              return pen.text();
-            }""",
-            np.frombuffer(text.encode("utf-16-le", "surrogatepass"), "<u2").tolist(),
-        )
-        title, description, _, label = ElementTree.fromstring(drawn)
-        assert (title.text, description.text, label.text) == (expected, expected, expected)
-        assert label.get("x") == "1.235"
-        assert label.get("font-size") == "10px"
 
 
 def test_the_menu_works_with_the_keyboard_and_a_csv_has_the_table(

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html, table, weights
 from tests.figures.film_frames import LABELS, film_frames
 from transformer.figures.film import film_data
-from transformer.figures.packing import unpack
 from transformer.figures.views import page as view_page
 
 pytestmark = pytest.mark.browser
@@ -271,42 +269,3 @@ def test_a_growing_film_keeps_the_focus_and_the_step(page: Page, tmp_path: Path)
     expect(page.locator(".hu-play")).to_be_disabled()
     show_steps(page, STEPS)
     check_step(page, 100)
-
-
-def test_on_a_phone_it_can_be_scrubbed(new_page: NewPage, tmp_path: Path) -> None:
-    width, scheme = 390, "dark"
-    page = open_film(new_page(width=width, scheme=scheme), tmp_path)
-    for larger in (True, False):
-        if larger:
-            page.get_by_role("button", name="Larger").click()
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-        slider(page).fill("5")
-        check_step(page, 16)
-        boxes = [page.locator(name).bounding_box() for name in (".hu-scrub", ".hu-canvas")]
-        for box in boxes:
-            assert box
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= width
-    # The scrubber stays visible while the large picture is viewed.
-    page.locator(".hu-data-table").scroll_into_view_if_needed()
-    expect(slider(page)).to_be_in_viewport()
-
-
-def test_the_caption_and_the_exported_picture_name_the_step(page: Page, tmp_path: Path) -> None:
-    header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
-    captions = header["probes"][0]["captions"]["cross"]
-    open_film(page, tmp_path, step=STEPS[0])
-    expect(page.locator(".hu-step")).to_have_text("Step 0")
-    expect(page.locator(".hu-caption")).to_have_text(captions[0])
-    slider(page).press("End")
-    expect(page.locator(".hu-caption")).to_have_text(captions[-1])
-    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
-    expect(page.locator(".hu-caption")).to_have_text(header["probes"][0]["captions"]["encoder"][-1])
-
-    open_film(page, tmp_path, step=40)
-    page.get_by_role("button", name="Export").click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Vector image (SVG)").click()
-    assert "step-40" in download.value.suggested_filename
-    svg = download.value.path().read_text(encoding="utf-8")
-    assert "Step 40 · layer 2, head 3" in svg

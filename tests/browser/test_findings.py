@@ -8,7 +8,6 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 from transformer.analysis.findings import FINDINGS
 
@@ -56,16 +55,3 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
         page.get_by_role("button", name=re.compile(r"Run (the remaining \d+|all)$"))
     ).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
-
-
-def test_measured_importance_fits_a_phone(app: str, new_page: NewPage) -> None:
-    page = new_page(width=390, scheme="dark")
-    page.goto(f"{app}/research?experiment=importance&sentences=4")
-    wait_for_script_run(page)
-    expect(page.get_by_text("Preview:")).to_be_visible()
-    page.get_by_role("button", name="Measure the heads").click()
-    expect(page.get_by_role("heading", name="Importance by ablation")).to_be_visible()
-    expect(page.get_by_text("Preview:")).to_have_count(0)
-    wait_for_script_run(page)
-    page_width = page.evaluate("document.querySelector('.stMain').scrollWidth")
-    assert page_width <= 390

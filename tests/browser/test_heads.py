@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import download_text
 from tests.browser.heads_page import (
     SRC,
     TGT,
@@ -25,7 +21,7 @@ from tests.browser.heads_page import (
     readout_weights,
     state,
 )
-from tests.figures.fake_traces import HOSTILE, fake_trace
+from tests.figures.fake_traces import fake_trace
 
 pytestmark = pytest.mark.browser
 
@@ -212,73 +208,3 @@ def test_selected_heads_are_drawn_in_their_colours(new_page: NewPage, tmp_path: 
     assert (state(page, "heads"), state(page, "layer"), state(page, "head")) == ("", 0, 1)
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
     expect(page.locator(".hu-canvas")).to_be_visible()
-
-
-def test_the_export_equals_the_drawing_and_a_long_sentence_shows_its_strongest_lines(
-    page: Page, tmp_path: Path
-) -> None:
-    trace = fake_trace(HOSTILE, HOSTILE)
-    open_heads_view(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
-    rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
-    assert len(rows) == 2 * 49
-    for number, (layer, head) in enumerate([(1, 2), (0, 3)]):
-        head_rows = rows[49 * number : 49 * (number + 1)]
-        assert {(row["layer"], row["head"]) for row in head_rows} == {(str(layer), str(head))}
-        weights = [float(row["weight"]) for row in head_rows]
-        expected = trace.weights("encoder", layer)[head].ravel()
-        assert weights == pytest.approx(expected, abs=TOLERANCE)
-    assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
-    svg = download_text(page, "Vector image (SVG)")
-    curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
-    n_drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
-    assert abs(len(curves) - n_drawn) <= 4  # the smallest weights are packed to 0
-    assert len(set(curves)) == 2
-    assert svg.count("&lt;b&gt;bold&lt;/b&gt;</text>") == 2
-    assert svg.count(">the</text>") == 4
-    page.locator(".hu-canvas").focus()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    assert (
-        len(list(csv.reader(io.StringIO(download_text(page, "Table (CSV)"), newline=""))))
-        == 1 + 2 * 7
-    )
-
-    n = 200
-    weights = np.random.default_rng(0).dirichlet(np.full(n, 2), (1, 2, n)).astype(np.float32)
-    tokens = [f"▁w{i}" for i in range(n)]
-    open_heads_view(
-        page,
-        tmp_path,
-        fake_trace(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
-        kind="encoder",
-        layer=0,
-        head=1,
-    )
-    legend = page.locator(".hu-legend")
-    expect(legend).to_contain_text(f"{n * n - 4000:,} weaker lines with weights up to")
-    match = re.search(r"weights up to ([\d.]+) are not drawn", legend.inner_text())
-    assert match
-    threshold = np.sort(weights[0, 1].ravel())[-4001]
-    assert float(match[1]) == pytest.approx(threshold, rel=0.06)
-    for row in (0, 120, n - 1):
-        point(page, "q", row, n_rows=n)
-        check_readout(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
-        assert readout_weights(page) == pytest.approx(
-            np.sort(weights[0, 1, row])[:-4:-1], abs=TOLERANCE
-        )
-
-
-def test_on_a_phone_nothing_is_wider_than_the_screen(new_page: NewPage, tmp_path: Path) -> None:
-    page = new_page(390, "dark")
-    many = {"heads": "1.0,1.1,1.2,1.3,2.0", "tokens": "q1,k2", "size": "large"}
-    top = "scrollY + document.querySelector('.hu-canvas').getBoundingClientRect().y"
-    for start in ({}, many):
-        open_heads_view(page, tmp_path, TRACE, **start)
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        before = page.evaluate(top)
-        page.locator(".hu-canvas").focus()
-        for key in ("ArrowDown", "ArrowDown", "ArrowRight", "End"):
-            page.keyboard.press(key)
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390
-            # The readout keeps its height, or the picture would move under the pointer.
-            assert page.evaluate(top) == pytest.approx(before, abs=1)

@@ -24,12 +24,10 @@ from tests.browser.explorer_file import (
     open_explorer,
     pinned_frame,
     pixels,
-    table,
     tooltip_value,
     weights,
 )
 from tests.figures.fake_traces import fake_trace
-from transformer.figures import packed_trace as packing_limits
 
 pytestmark = pytest.mark.browser
 
@@ -153,23 +151,6 @@ def test_colours_and_bars_are_those_of_the_weights(
     np.testing.assert_allclose(weights(page), renormalised, atol=1e-4)
 
 
-def test_words_and_combined_heads_have_the_means_of_numpy(page: Page, tmp_path: Path) -> None:
-    trace = fake_trace(
-        ["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"]
-    )
-    open_explorer(page, tmp_path, trace, combine="mean", heads="0.1,2.3", exact=0)
-    expect(page.locator(".hu-title")).to_contain_text("L1·H2, L3·H4")
-    # Rows are merged by the words that they predict: ▁in croy | ▁le | </s>.
-    rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
-    header, displayed_rows = table(page)
-    assert header[1:] == ["unbelievable", "the", "the", "end"]
-    assert [row[0] for row in displayed_rows] == ["incroy", "le", "end"]
-    mean = (head("cross", 0, 1, trace) + head("cross", 2, 3, trace)) / 2
-    by_word = np.stack([mean[:, column].sum(1) for column in columns], 1)
-    expected = np.stack([by_word[row].mean(0) for row in rows])
-    np.testing.assert_allclose(weights(page), expected, atol=1e-4)
-
-
 def test_a_long_sentence_can_be_zoomed_and_is_drawn_to_its_last_cell(
     page: Page, tmp_path: Path
 ) -> None:
@@ -205,17 +186,3 @@ def test_a_long_sentence_can_be_zoomed_and_is_drawn_to_its_last_cell(
     page.keyboard.press("Tab")
     page.locator(".hu-canvas").hover(position={"x": left + 1.5, "y": top + 1.5})
     assert tooltip_value(page) == "0.5000"
-
-
-def test_digits_beyond_one_byte_are_not_shown(
-    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(packing_limits, "FINE_LIMIT", 0)
-    values = np.array([[[[0.123456, 0.001, 0.875544]]]], np.float32)
-    trace = fake_trace(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
-    open_explorer(page, tmp_path, trace)
-    page.locator(".hu-canvas").focus()
-    for displayed in ("≈ 0.12", "< 0.01", "≈ 0.88"):
-        page.keyboard.press("ArrowRight")
-        expect(page.locator(".hu-tip strong")).to_have_text(displayed)
-    assert table(page)[1][0][2:] == ["0.12", "0.00", "0.88"]

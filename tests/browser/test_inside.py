@@ -10,7 +10,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import TEXT, address, open_inside
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
 from tests.live_app import wait_for_script_run
 from transformer import Translator
@@ -91,34 +90,6 @@ def test_boxes_are_opened_and_a_number_is_computed(app: str, page: Page, checkpo
     )
     page.get_by_text("Python code that prints this number").click()
     expect(page.locator("code").last).to_contain_text("load_checkpoint")
-
-
-@pytest.mark.slow
-def test_the_open_box_is_visible_in_the_figure_and_scrolled_into_view(
-    bundled_app: str, page: Page, app: str, new_page: NewPage
-) -> None:
-    for width in (1366, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        for name in ("encoder.embed.tokens", "output.choice", "encoder.memory"):
-            page.goto(f"{bundled_app}/inside?box={name}")
-            expect(page.locator("[aria-current=step]")).to_be_in_viewport(ratio=1)
-        wait_for_script_run(page)
-        assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
-        above, below = bounding_box(box(page, "encoder.memory")), bounding_box(box_title(page))
-        assert width > 390 or above["y"] < below["y"]
-        box(page, "encoder.memory").focus()
-        page.keyboard.press("Home")
-        expect(box(page, "encoder.embed.tokens")).to_be_in_viewport(ratio=1)
-
-    page = open_inside(app, new_page(width=390))
-    box(page, "output.choice").click()
-    check_title(page, "Next token")
-    expect(box_title(page)).to_be_in_viewport()
-    page.get_by_text("Python code that prints").scroll_into_view_if_needed()
-    expect(box_title(page)).not_to_be_in_viewport()
-    page.get_by_role("button", name="← Previous").click()
-    check_title(page, "Softmax")
-    expect(box_title(page)).to_be_in_viewport()
 
 
 VALUES = np.linspace(-1, 1, 2 * 400).reshape(2, 400)
@@ -219,24 +190,3 @@ for (const name of ["one", "two"]) {{
     box = bounding_box(second)
     page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10)
     expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")
-
-
-def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -> None:
-    shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.0001]])
-    table = wide_table(
-        values=shares,
-        columns=("1", "2", "3"),
-        column_axis="rank",
-        kind="share",
-        cells=(("▁a", "<b>", "c"), ("d", "e", "f")),
-    )
-    mount_table(page, tmp_path, table, (1, 0))
-    rows = page.locator(".hu-ranked-row")
-    assert rows.all_inner_texts() == ["d\n50.0%", "e\n40.0%", "f\n< 0.1%"]
-    widths = page.locator(".hu-ranked-bar > span").evaluate_all(
-        "(bars) => bars.map((bar) => bar.getBoundingClientRect().width)"
-    )
-    assert widths[1] / widths[0] == pytest.approx(0.8, abs=0.01)
-    rows.nth(1).click()
-    assert reported_position(page) == (1, 1)
-    expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import TEXT, open_inside
+from tests.browser.app_pages import open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
 from tests.figures.fake_traces import update
@@ -29,24 +29,6 @@ Element.prototype.setAttribute = function (name, value) {
   return setAttribute.call(this, name, value);
 };
 """
-
-
-@pytest.mark.slow
-def test_the_training_sections_fit_a_phone_and_a_new_mask_drops_other_units(
-    app: str, new_page: NewPage
-) -> None:
-    page = new_page(390, "dark")
-    for section in ("training", "lens"):
-        page.goto(f"{app}/inside?text={TEXT}&section={section}")
-        page.locator(".hu-shifted, .js-plotly-plot").first.wait_for()
-        wait_for_script_run(page)
-        assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
-    page.goto(f"{app}/inside?section=learning&dropout=0.5")
-    line = page.get_by_text("numbers are dropped")
-    first = line.inner_text()
-    page.get_by_role("button", name="New dropout mask").click()
-    expect(line).not_to_have_text(first)
-    expect(page).to_have_url(re.compile("seed=2"))
 
 
 def click_next(page: Page) -> None:

@@ -11,20 +11,11 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import open_expander, wait_for_script_run, wait_until
+from tests.live_app import open_expander, wait_for_script_run
 from transformer.ui.base.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import CORE, LESSONS
 
 pytestmark = pytest.mark.browser
-# Positions in the window: the bottom of the card, and the top of the first picture.
-CARD_BOTTOM = (
-    "document.querySelector('[data-testid=\"stLayoutWrapper\"]:has(> .st-key-lesson)')"
-    ".getBoundingClientRect().bottom"
-)
-PICTURE_TOP = """[...document.querySelectorAll('*')].map((node) => node.shadowRoot)
-  .map((root) => root && root.querySelector('.hu-stage, .hu-view, svg'))
-  .filter((picture) => picture && picture.getBoundingClientRect().height > 0)
-  .map((picture) => picture.getBoundingClientRect().top)[0]"""
 
 
 def wait_for_lesson(page: Page, number: int) -> None:
@@ -133,21 +124,6 @@ def test_no_accessibility_violation_before_and_after_a_guess(bundled_app: str, p
         page.emulate_media(color_scheme="light")
 
 
-@pytest.mark.slow
-def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_page: NewPage) -> None:
-    page = new_page()
-    page.goto(f"{bundled_app}/learn?lesson=scale")
-    assert answer_if_asked(page)
-    expect(page).to_have_url(re.compile(r"/inside\?.*tab=why"))
-    colleague = new_page()
-    colleague.goto(page.url)
-    expect(colleague.get_by_role("heading", level=1)).to_have_text("Learn")
-    expect(colleague.locator(".st-key-lesson-options button").first).to_be_visible()
-    page.get_by_role("button", name="Close").click()
-    expect(page.locator(".st-key-lesson")).to_have_count(0)
-    expect(page).not_to_have_url(re.compile("lesson="))
-
-
 @pytest.mark.parametrize(("width", "height", "lowest"), [(1366, 768, 300), (390, 844, 420)])
 def test_pictures_are_on_the_first_screen_and_hide_the_answer(
     bundled_app: str, new_page: NewPage, width: int, height: int, lowest: int
@@ -170,78 +146,3 @@ def test_pictures_are_on_the_first_screen_and_hide_the_answer(
     open_expander(page, "Show the question again")
     expect(card.locator(".hu-marked")).to_have_count(1)
     expect(card.locator(".hu-hidden")).to_have_count(0)
-
-
-def test_a_card_that_is_cut_off_fades_out(bundled_app: str, new_page: NewPage) -> None:
-    page = new_page(390)
-    page.goto(f"{bundled_app}/learn?lesson=umbrella")
-    assert answer_if_asked(page)
-    card = page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)')
-    assert card.evaluate("(node) => node.scrollHeight > node.clientHeight")
-    fade = card.evaluate("(node) => getComputedStyle(node, '::after').backgroundImage")
-    assert "gradient" in fade
-    # At its end nothing is covered.
-    card.evaluate("(node) => node.scrollTo(0, node.scrollHeight)")
-    last = bounding_box(card.get_by_text("Show the question again"))
-    assert last["y"] + last["height"] <= page.evaluate(CARD_BOTTOM) - 12
-
-
-@pytest.mark.slow
-def test_nothing_is_wider_than_the_window_and_the_map_stays_next_to_the_box(
-    bundled_app: str, page: Page
-) -> None:
-    for width in (1400, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        for address in (
-            "learn",
-            "learn?lesson=end",
-            "learn?lesson=keys",
-            "?depth=heads&lesson=back",
-        ):
-            page.goto(f"{bundled_app}/{address}")
-            expect(page.get_by_role("heading", level=1)).to_be_visible()
-            wait_for_script_run(page)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if width == 1400:
-            expect(page.locator(".st-key-lesson")).to_be_visible()
-            expect(page.get_by_role("button", name="See it")).to_have_count(0)
-
-    page.set_viewport_size({"width": 1400, "height": 900})
-    page.goto(f"{bundled_app}/inside?box=encoder.ffn.hidden&layer=0")
-    page.locator(".st-key-inside-map").wait_for()
-    wait_for_script_run(page)
-    before = client_rect(page, ".st-key-inside-map")
-    scroll(page, 600)
-    after = client_rect(page, ".st-key-inside-map")
-    assert after["top"] > before["top"] - 600 + 200  # the map does not scroll
-    assert 0 <= after["top"] < 300
-
-
-def answer_question(page: Page) -> None:
-    wait_for_script_run(page)
-    card = page.locator(".st-key-lesson")
-    options = card.locator(".st-key-lesson-options button")
-    options.or_(card.get_by_role("button", name="Show the answer")).first.click()
-    expect(card.get_by_test_id("stAlert")).to_have_count(1)
-    wait_for_script_run(page)
-
-
-def test_the_see_it_button_scrolls_the_picture_below_the_card(
-    bundled_app: str, new_page: NewPage
-) -> None:
-    page = new_page(390)
-    page.goto(f"{bundled_app}/?depth=heads&lesson=back")
-    answer_question(page)
-    wait_until(page, f"({PICTURE_TOP}) > ({CARD_BOTTOM}) + 40")  # not directly below the card
-    page.get_by_role("button", name="See it").click()
-    wait_until(page, f"Math.abs(({PICTURE_TOP}) - ({CARD_BOTTOM}) - 8) < 2")
-    # The card leaves space for the picture.
-    assert page.evaluate(CARD_BOTTOM) < 0.6 * page.evaluate("innerHeight")
-
-    page.goto(f"{bundled_app}/learn?lesson=keys")
-    answer_question(page)
-    page.get_by_role("button", name="See it").click()
-    highlighted = page.locator(".hu-box[aria-current]").first
-    expect(highlighted).to_be_in_viewport(ratio=1)
-    box = bounding_box(highlighted)
-    assert box["y"] >= page.evaluate(CARD_BOTTOM)

@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explorer_file import (
-    bounding_box,
     colour_scale,
     download_text,
     open_explorer,
@@ -106,31 +105,6 @@ def test_every_head_is_drawn_and_has_its_measure(page: Page, tmp_path: Path) -> 
         caption = page.locator(".hu-model .hu-legend strong").inner_text()
         assert [float(word) for word in caption.split() if word[0].isdigit()] == pytest.approx(
             [np.min(all_values), np.max(all_values)], abs=0.0051
-        )
-
-
-def test_the_positional_head_has_its_offset_at_every_width(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model", measure="positional")
-    index = HEADS + 2  # layer 1, head 2: the previous-token head
-    value = section(page, "encoder").locator(".hu-below").nth(index)
-    assert value.inner_text().split() == ["1.00", "−1"]
-    head(page, "encoder", 1, 2).hover()
-    tooltip = page.locator(".hu-preview")
-    expect(tooltip).to_contain_text("fixed offset (−1) 100%")
-    expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))}%")
-    tooltip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
-    assert tooltip_box["x"] >= view_box["x"]
-    assert tooltip_box["x"] + tooltip_box["width"] <= view_box["x"] + view_box["width"] + 1
-    page.mouse.move(0, 0)
-    for width, side_by_side in ((1400, True), (390, False)):
-        page.set_viewport_size({"width": width, "height": 900})
-        boxes = [bounding_box(section(page, kind)) for kind in KINDS]
-        tops, lefts = {round(box["y"]) for box in boxes}, {round(box["x"]) for box in boxes}
-        assert (len(tops) == 1, len(lefts) == 3) == (side_by_side, side_by_side)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        # A number is never cut off by the width of its head.
-        assert page.locator(".hu-chip-value").evaluate_all(
-            "(chips) => chips.every((chip) => chip.scrollWidth <= chip.clientWidth)"
         )
 
 

@@ -120,35 +120,6 @@ def test_a_word_is_pinned_and_its_strongest_head_opens(page: Page, tmp_path: Pat
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_picture_has_words_counts_from_1_and_pins_a_clicked_word(
-    page: Page, tmp_path: Path
-) -> None:
-    trace = fake_trace(
-        ["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"]
-    )
-    open_explorer(page, tmp_path, trace, view="heads", kind="cross", layer=1, head=2, exact=0)
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
-    expect(page.locator(".hu-code")).to_be_hidden()
-    assert not {"▁", "<s>", "</s>"} & set(page.locator(".hu-explorer").inner_text().split())
-    canvas = page.locator(".hu-view .hu-canvas:not(.hu-lines)").last
-    canvas.focus()
-    for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella
-        page.keyboard.press(key)
-    page.set_viewport_size({"width": 1400, "height": 500})  # so short that the page can scroll
-    before = canvas.bounding_box()
-    page.keyboard.press("Enter")
-    expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
-    expect(page.locator(".hu-pinned")).to_be_visible()
-    expect(page.locator(".hu-directions [aria-pressed=true]")).to_have_text("Attention to it")
-    expect(page.locator(".hu-reading")).to_contain_text("umbrella gets most attention from")
-    after = canvas.bounding_box()
-    assert before
-    assert after
-    assert after["y"] == pytest.approx(before["y"], abs=2)  # the page must not scroll
-    page.keyboard.press("Enter")
-    expect(page.locator(".hu-pinned")).to_be_hidden()
-
-
 def test_notices_link_to_their_heads_and_options_are_one_click_away(
     page: Page, tmp_path: Path
 ) -> None:

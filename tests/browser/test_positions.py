@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run
 
 pytestmark = pytest.mark.browser
-HAND_STYLES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((hand) => {
-  const style = getComputedStyle(hand);
-  return { animation: style.animationName, transform: style.transform };
-})"""
-IS_ANIMATED = (
-    "() => document.querySelector('.hu-clocks')?.getAnimations({subtree: true}).length > 0"
-)
 
 
 def open_topic(page: Page, name: str) -> None:
@@ -64,38 +55,3 @@ def test_topics_are_drawn_and_kept_in_the_address(app: str, page: Page) -> None:
     for part in ("kind=decoder", "layer=0", "head=2", "view=heatmap"):
         assert part in page.url
     expect(page.locator(".hu-view")).to_be_visible()
-
-
-def clock_hands(page: Page) -> list[dict[str, Any]]:
-    expect(page.locator(".hu-clocks .large i")).to_have_count(5)
-    values: list[dict[str, Any]] = page.evaluate(HAND_STYLES)
-    return values
-
-
-@pytest.mark.slow
-def test_word_order_clocks_turn_once_or_not_at_all(app: str, page: Page, new_page: NewPage) -> None:
-    page.goto(f"{app}/inside?tab=positions")
-    expect(page.get_by_role("rowheader", name="The man follows the dog.")).to_be_visible()
-    expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
-    expect(page.locator(".katex-display")).to_have_count(0)
-    open_topic(page, "Clocks")
-    page.wait_for_url(re.compile("topic=clocks"))
-    assert {hand["animation"] for hand in clock_hands(page)} == {"hu-turn"}
-    wait_for_script_run(page)
-    wait_until(page, f"() => !({IS_ANIMATED})()")  # the animation ends
-    before = [hand["transform"] for hand in clock_hands(page)]
-    page.get_by_role("button", name="Replay").click()
-    wait_until(page, IS_ANIMATED)
-    wait_until(page, f"() => !({IS_ANIMATED})()")
-    assert [hand["transform"] for hand in clock_hands(page)] == before
-    page.goto(f"{app}/inside?tab=positions&topic=waves")
-    expect(page.get_by_role("radio", name="Positions")).to_be_checked()
-    expect(page.get_by_role("radio", name="Waves")).to_be_checked()
-
-    page = new_page(width=390, alone=True, reduced_motion="reduce")
-    page.goto(f"{app}/inside?tab=positions&topic=clocks&text=She paints.")
-    hands = clock_hands(page)
-    assert {hand["animation"] for hand in hands} == {"none"}
-    assert all(hand["transform"].startswith("matrix") for hand in hands)
-    wait_for_script_run(page)
-    assert page.evaluate("document.querySelector('.stMain').scrollWidth") <= 390

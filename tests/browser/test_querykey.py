@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from dataclasses import replace
@@ -15,7 +14,7 @@ import pytest
 import torch
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.explorer_file import bounding_box, download_text, open_html
+from tests.browser.explorer_file import open_html
 from transformer.config import ModelConfig
 from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import Translator
@@ -155,51 +154,6 @@ def test_keys_and_clicks_move_between_rows_and_columns(
     assert page.locator(".hu-off").count() == len(trace.tgt_tokens) - 3
 
 
-def test_strips_table_and_picture_hold_every_number(
-    page: Page, tmp_path: Path, trace: Trace
-) -> None:
-    open_query_key(page, tmp_path, trace, row=1, column=2)
-    canvas = page.locator(".hu-canvas").first
-    canvas.focus()
-    product = vectors(trace, "cross", "query")[1] * vectors(trace, "cross", "key")[2]
-    tooltip = page.locator(".hu-tip").first
-    for dimension in range(3):
-        page.keyboard.press("Shift+ArrowRight")
-        expect(tooltip).to_contain_text(f"dimension {dimension}")
-        assert number(tooltip.locator("strong").inner_text()) == pytest.approx(
-            product[dimension], abs=6e-5
-        )
-    box = bounding_box(canvas)
-    tooltips = set()
-    for x in np.linspace(10, box["width"] - 3, 40):  # over the first strip, the query's
-        canvas.hover(position={"x": float(x), "y": 30})
-        if tooltip.is_visible():
-            tooltips.add(tooltip.inner_text().replace("\n", " "))
-    values_by_dimension = {int(text.split()[-1]): number(text.split()[0]) for text in tooltips}
-    assert set(values_by_dimension) == set(range(16))
-    for dimension, value in values_by_dimension.items():
-        assert value == pytest.approx(vectors(trace, "cross", "query")[1, dimension], abs=6e-5)
-
-    open_query_key(page, tmp_path, trace, row=3, column=1)
-    rows = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
-    dimensions, keys = rows[1:17], rows[17:]
-    table_values = np.array([row[1:6] for row in dimensions], float)
-    query, key, value = (
-        vectors(trace, "cross", quantity) for quantity in ("query", "key", "value")
-    )
-    output = attention_weights(trace, "cross", 3) @ value
-    expected = np.stack([query[3], key[1], query[3] * key[1], value[1], output], axis=1)
-    np.testing.assert_allclose(table_values, expected, atol=1e-5)
-    assert [row[6] for row in keys] == list(trace.src_tokens)
-    np.testing.assert_allclose(
-        [float(row[8]) for row in keys], attention_weights(trace, "cross", 3), atol=1e-5
-    )
-    svg = download_text(page, "Vector image (SVG)")
-    for n, title in enumerate(titles(page), start=1):
-        assert f"{n}. {title[:12]}" in svg
-    assert f"{attention_weights(trace, 'cross', 3)[1]:.4f}" in svg
-
-
 def test_other_scores_are_shown_as_they_are_computed(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
@@ -222,19 +176,3 @@ def test_other_scores_are_shown_as_they_are_computed(
     hidden = np.tanh(vectors(trace, "cross", "query")[2, 0] + vectors(trace, "cross", "key")[1, 0])
     tooltip = page.locator(".hu-tip strong").first
     assert number(tooltip.inner_text()) == pytest.approx(hidden, abs=6e-5)
-
-
-def test_a_file_without_vectors_says_where_to_find_them(
-    page: Page, tmp_path: Path, trace: Trace
-) -> None:
-    open_query_key(page, tmp_path, trace, row=0)
-    expect(page.locator(".hu-work")).to_be_visible()
-    page.get_by_role("radio", name="layer 1, head 1").click()
-    expect(page.locator(".hu-empty")).to_contain_text("layer 2, Cross-attention only")
-    expect(page.locator(".hu-work")).to_be_hidden()
-    page.get_by_role("button", name="Show layer 2").click()
-    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 1")
-    expect(page.locator(".hu-work")).to_be_visible()
-    assert last_number(titles(page)[2]) == pytest.approx(
-        max(vectors(trace, "cross", "query", 0)[0] @ vectors(trace, "cross", "key", 0).T), abs=6e-5
-    )

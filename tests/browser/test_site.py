@@ -57,22 +57,6 @@ def test_a_sentence_is_translated_as_in_python(
         assert translation_when_finished(page).split() == expected.split(), text
 
 
-def test_a_head_is_switched_off_next_to_the_bands(
-    site_address: str, new_page: NewPage, en_fr: Translator
-) -> None:
-    text = "If it rains, we will stay at home."
-    page = new_page(alone=True)
-    page.goto(f"{site_address}?text={text}")
-    wait_until_ready(page)
-    assert translation_when_finished(page) == en_fr.translate(text, method="greedy").text
-    page.get_by_role("switch", name="layer 5, head 4", exact=True).click()
-    hooks = switched_off(en_fr.model.config, [("cross", 4, 3)])
-    expected = en_fr.translate(text, method="greedy", hooks=hooks).text
-    words = page.get_by_role("group", name=re.compile("Translated words")).get_by_role("button")
-    expect(words).to_have_text(expected.split())
-    assert "off=c4.3" in page.url
-
-
 @pytest.mark.slow
 def test_heads_are_switched_off_and_the_other_language_pair_works(
     site_address: str, new_page: NewPage
@@ -196,27 +180,6 @@ def test_every_link_leads_to_a_page_of_the_site(
             file = target.partition("?")[0].removeprefix(site_address)
             assert (site / (file or "index.html")).is_file(), (path.name, target)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
-
-
-def test_films_are_shown_in_their_lesson_and_by_themselves(
-    site_address: str, new_page: NewPage
-) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{site_address}lessons/reverse.html")
-    page.get_by_text("Show the answer").click()
-    film = page.frame_locator("iframe")
-    expect(film.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    page.get_by_role("link", name="Train such a model in this tab").click()
-    expect(page.get_by_text(re.compile(r"step \d+ · loss"))).to_be_visible()
-
-    page.goto(f"{site_address}films/toy-reverse.html")
-    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    # Heads are numbered from 1; special tokens such as <s> are not shown. The layer in which the
-    # antidiagonal forms comes first.
-    heads = page.locator(".hu-mosaic [aria-label^=layer]")
-    expect(heads.first).to_have_attribute("aria-label", re.compile("^layer 2, head 1"))
-    expect(heads.last).to_have_attribute("aria-label", re.compile("^layer 1, head 4"))
-    expect(page.locator(".hu")).not_to_contain_text("<s>")
 
 
 def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:

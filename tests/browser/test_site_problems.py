@@ -84,12 +84,6 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
 
 
-@pytest.fixture
-def broken_site(site: Path, tmp_path: Path) -> Path:
-    """Return the folder of a copy of the site; its files may be replaced, not written into."""
-    return Path(shutil.copytree(site, tmp_path / "broken", copy_function=os.link))
-
-
 LOADING_PROBLEM = ".hu-live-loading [role=status]"
 
 
@@ -101,30 +95,6 @@ def _page_with_errors(new_page: NewPage, address: str) -> Page:
     page.set_default_timeout(ELEMENT_TIMEOUT_MS)
     page.goto(address)
     return page
-
-
-def test_a_missing_module_of_the_worker_is_named(broken_site: Path, new_page: NewPage) -> None:
-    (broken_site / "scripts" / "model" / "beam.js").unlink()
-    with http_server(broken_site) as address:
-        page = _page_with_errors(new_page, address)
-        expected = "the server answers 404 for scripts/model/beam.js."
-        expect(page.locator(LOADING_PROBLEM)).to_contain_text(expected)
-        page.get_by_label("Your sentence, in English").fill(TEXT)
-        expect(page.get_by_text(re.compile("module workers"))).to_have_count(0)
-        expect(page.locator(".hu-live-bar")).to_be_hidden()
-        page.context.close()
-
-
-def test_a_page_without_its_script_says_what_is_wrong(broken_site: Path, new_page: NewPage) -> None:
-    (broken_site / "live.js").unlink()
-    with http_server(broken_site) as address:
-        page = _page_with_errors(new_page, address)
-        for path in ("index.html", "lessons/umbrella.html"):
-            page.goto(address + path)
-            expect(page.get_by_text("a script is missing")).to_be_visible()
-            page.goto((broken_site / path).as_uri())
-            expect(page.get_by_text("python -m http.server")).to_be_visible()
-        page.context.close()
 
 
 def test_an_interrupted_download_continues_where_it_ended(
@@ -196,30 +166,6 @@ def test_addresses_cannot_name_what_the_site_does_not_have(
     page.locator(".hu-lesson-panel").wait_for(state="attached")
 
 
-@pytest.mark.slow
-def test_a_link_to_a_depth_says_what_it_waits_for(site_address: str, new_page: NewPage) -> None:
-    downloads: list[Route] = []
-    for depth in ("heads", "steps", "off"):
-        page = new_page(alone=True)
-        downloads.clear()
-        page.context.route(
-            re.compile(r"/model\.safetensors\?"), lambda route: downloads.append(route)
-        )
-        page.goto(f"{site_address}?{urlencode({'depth': depth, 'text': TEXT})}")
-        expect(page.get_by_text("as soon as the model is loaded")).to_be_visible()
-        expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
-        expect(page.locator(".hu-live-bar")).to_be_visible()
-        expect(page.locator(".hu-explorer, .hu-live-check").locator("visible=true")).to_have_count(
-            0
-        )
-        while not downloads:
-            page.wait_for_timeout(50)
-        downloads[0].continue_()
-        expect(page.locator(".hu-explorer").first).to_be_visible()
-        expect(page.get_by_text("as soon as the model is loaded")).to_be_hidden()
-        page.context.close()
-
-
 NOT_STORED = "this browser cannot store it"
 
 
@@ -235,13 +181,6 @@ def _check_use_without_storage(page: Page, address: str, en_fr: Translator) -> N
     page.goto(f"{address}lessons/umbrella.html")
     expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
     page.locator(".hu-lesson-panel").wait_for(state="attached")
-
-
-def test_full_storage_is_reported(site_address: str, new_page: NewPage, en_fr: Translator) -> None:
-    page = new_page(alone=True)
-    quota = {"origin": site_address.rstrip("/"), "quotaSize": 1_000}
-    page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
-    _check_use_without_storage(page, site_address, en_fr)
 
 
 def test_forbidden_storage_is_reported(

@@ -94,33 +94,3 @@ def test_a_computation_survives_a_reload_and_alignment_fits_a_phone(
     wait_for_script_run(page)
     assert "links=0-0" in page.url
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-@pytest.mark.slow
-def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> None:
-    page.goto(f"{bundled_app}/research?experiment=patching")
-    page.get_by_role("button", name="letter → book").click()
-    wait_for_address(
-        page,
-        "/research",
-        model="en-fr",
-        experiment="patching",
-        text="She reads the letter.",
-        other="She reads the book.",
-    )
-    page.get_by_role("button", name="Patch every activation").click()
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    page.reload()
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    wait_for_script_run(page)
-    expect(page.get_by_text("the clean sentence gives")).to_be_visible()
-    encoder = page.locator(".js-plotly-plot").first
-    encoder.locator(".nsewdrag").hover()
-    expect(encoder.locator(".hoverlayer .hovertext")).to_contain_text("restored")
-    page.get_by_role("radio", name="Heads", exact=True).click()
-    expect(page.locator(".js-plotly-plot")).to_have_count(3)
-    wait_for_script_run(page)
-    assert "patched_activations=heads" in page.url
-    with page.expect_download() as file:
-        page.get_by_role("link", name="All patches (.csv)").click()
-    assert file.value.suggested_filename.endswith(".csv")

@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address
-from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run, wait_until
 
 pytestmark = pytest.mark.browser
@@ -76,19 +75,3 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     selected = {"kind": "cross", **address(page)[1]}
     assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= selected.items()
     expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
-
-
-def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
-    page = new_page(390, "dark")
-    open_switches(
-        app, page, "&off=c0.1&removed_tokens=1&edited_row=c1.0.1:1x40,2x60&row=1&column=1&blank=all"
-    )
-    expect(page.get_by_text("cells of this head")).to_be_visible()
-    wait_for_script_run(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    mark = head(page, "c0.1").evaluate("(node) => getComputedStyle(node, '::after').content")
-    assert mark == '""'
-    for picture in page.locator(".js-plotly-plot, .hu-switchboard").all():
-        box = picture.bounding_box()
-        assert box
-        assert box["x"] + box["width"] <= 391

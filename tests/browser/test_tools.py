@@ -6,7 +6,6 @@ import base64
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -21,41 +20,12 @@ from tests.browser.explorer_file import (
     open_html,
     open_script,
     table,
-    weights,
 )
-from tests.figures.fake_traces import FakeTrace, fake_trace
+from tests.figures.fake_traces import FakeTrace
 from transformer.figures import ExplorerView, PackedTrace, explorer_data
 from transformer.figures.views import TABS, style
 
 pytestmark = pytest.mark.browser
-
-
-def test_the_table_is_built_when_opened_and_cut_when_long(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
-    cells = page.locator(".hu-data-table td")
-    assert cells.count() == 0
-    page.locator(".hu-data-table summary").press("Enter")
-    expect(cells).to_have_count(8 * 8)
-    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 2")
-    assert page.locator(".hu-data-table thead th[scope=col]").count() == 9
-    assert page.locator(".hu-data-table tbody th[scope=row]").count() == 8
-    page.keyboard.press("h")
-    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 3")
-    np.testing.assert_allclose(weights(page), TRACE.weights("encoder", 1)[2], atol=6e-5)
-    page.locator(".hu-data-table summary").press("Enter")
-    page.keyboard.press("h")
-    page.locator(".hu-data-table summary").press("Enter")
-    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 2, head 4")
-
-    n = 200
-    labels = [f"▁w{i}" for i in range(n)]
-    trace = fake_trace(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
-    open_explorer(page, tmp_path, trace, kind="encoder")
-    _, rows = table(page)
-    assert len(rows) == 20000 // (n + 1)
-    expect(page.locator(".hu-data-table-scroll > p")).to_contain_text(f"{n - len(rows)} more rows")
-    _, path = download(page, CSV, tmp_path)
-    assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
 
 
 def test_help_explains_the_view_restores_the_focus_and_fits_a_phone(

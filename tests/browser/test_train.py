@@ -25,33 +25,6 @@ def runs(checkpoints: Path) -> Path:
     return checkpoints.parent / "runs"
 
 
-FOCUS_RING = """(node) => {
-  const style = getComputedStyle(node);
-  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-  const channels = (colour) => {
-    canvas.fillStyle = colour;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-  };
-  const background = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
-  const ring = style.outlineStyle === "none" ? background : style.outlineColor;
-  return [channels(ring), parseFloat(style.outlineOffset), channels(background)];
-}"""
-"""The colour of the focus ring, its distance from the control in pixels, and the page's colour."""
-
-
-def contrast(first: list[int], second: list[int]) -> float:
-    """Return the contrast of two colours (WCAG 2.2, relative luminance)."""
-    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def luminance(colour: list[int]) -> float:
-    shares = [channel / 255 for channel in colour]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def button(page: Page, name: str) -> Locator:
     # Excludes Streamlit's own Stop button, which is above the page during a rerun.
     outside_header = page.locator(":not([kind=header])")
@@ -155,27 +128,6 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
 
 
 @pytest.mark.slow
-def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_page: NewPage) -> None:
-    name = start_run(page, app, 20_000)
-    other_visitor = new_page()
-    other_visitor.goto(f"{app}/train?run={name}")
-    expect(other_visitor.get_by_text("Someone else's run")).to_be_visible()
-    expect(button(other_visitor, "Stop")).to_have_count(0)
-    reloaded = page.context.new_page()
-    page.close()
-    reloaded.goto(f"{app}/train")
-    wait_for_script_run(reloaded)
-    newest_run = reloaded.get_by_role("link", name="Reverse a sequence").first
-    newest_run.click()
-    reloaded.wait_for_url(f"**/train?run={name}")  # a link to the current page
-    stop_run(reloaded)
-    expect(button(reloaded, "Delete …")).to_be_visible()  # not the list of runs
-    assert reloaded.url.endswith(f"/train?run={name}")
-    reloaded.go_back()
-    expect(reloaded.get_by_role("heading", name="Your runs")).to_be_visible()
-
-
-@pytest.mark.slow
 def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     width = 390
     page = new_page(width, "dark")
@@ -248,52 +200,3 @@ def test_the_three_cards_are_on_the_first_screen(
     last = bounding_box(cards.nth(2))
     assert last["y"] + last["height"] <= height
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.mark.slow
-def test_the_keyboard_focus_is_visible_on_the_cards(bundled_app: str, page: Page) -> None:
-    page.set_viewport_size({"width": 1366, "height": 900})
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.goto(f"{bundled_app}/train")
-        wait_for_script_run(page)
-        page.get_by_text("More tasks and races").click()
-        controls = page.locator("[class*=st-key-example-] :is(.stButton button, .stPageLink a)")
-        expect(controls.nth(13)).to_be_attached()  # of the cards and of the tasks below them
-        page.locator(".st-key-example-cards button").first.focus()
-        for index in range(controls.count()):
-            page.keyboard.press("Tab")  # a focus by keyboard
-            controls.nth(index).focus()
-            ring, gap, background = controls.nth(index).evaluate(FOCUS_RING)
-            assert gap > 0, "the ring touches the page on both sides, not the button"
-            assert contrast(ring, background) >= 3
-
-
-def test_a_run_shows_its_film_first(bundled_app: str, page: Page) -> None:
-    for width in (390, 1366):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{bundled_app}/train?run=toy-french")
-        film = page.locator(".hu-film")
-        expect(film).to_be_visible()
-        top = bounding_box(film)["y"]
-        assert top <= (300 if width > 640 else 420)
-        menus = page.locator(".stMain :is(.stSelectbox, .stPopover, .stMultiSelect)").filter(
-            visible=True
-        )
-        boxes = [box for box in map(bounding_box, menus.all()) if box["y"] < top]
-        assert len(boxes) == 1, "one popover with all settings"
-    expect(film.locator(".hu-title")).to_have_text("Step 2,000 · layer 2, head 2")
-    expect(film.locator(".hu-row").first).to_have_text("2")
-    page.get_by_role("button", name="Change a setting").click()
-    expect(page.get_by_label("Score function").first).to_be_visible()
-
-
-@pytest.mark.slow
-def test_no_label_in_the_model_menu_is_cut(bundled_app: str, page: Page) -> None:
-    for width in (1366, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        for name in ("en-fr", "toy-addition", "toy-reverse-learned"):
-            page.goto(f"{bundled_app}/?depth=heads&model={name}")
-            menu = page.locator(".st-key-navigation-bar").get_by_role("combobox")
-            expect(menu).to_have_value(re.compile(name.removeprefix("toy-")))
-            assert menu.evaluate("(node) => node.scrollWidth <= node.clientWidth")

@@ -50,13 +50,3 @@ def test_sections_and_sliders_change_the_tables_and_the_address(
     wait_until(page, "location.search.includes('dk=512')")
     expect(page.locator("table", has_text="d_k 512").locator("tbody tr")).to_have_count(3)
     expect(page.locator(".js-plotly-plot")).to_have_count(8)
-
-
-def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage) -> None:
-    page = new_page(390, "dark")
-    for part in ("table", "paths"):
-        page.goto(f"{app}/inside?tab=why&part={part}")
-        expect(page.get_by_role("slider").first).to_be_visible()
-        wait_for_script_run(page)
-        page_width = page.evaluate("document.scrollingElement.scrollWidth")
-        assert page_width <= 390
