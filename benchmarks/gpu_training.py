@@ -296,7 +296,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     command.add_argument("folder", type=Path, help="what `prepare` wrote")
     command.add_argument("results", type=Path)
     command.add_argument(
-        "--start-from", metavar="CHECKPOINT", help="of the same shape; shared tokens keep their vectors"
+        "--start-from",
+        metavar="CHECKPOINT",
+        help="of the same shape; shared tokens keep their vectors",
     )
     command.add_argument("--device", default="auto")
     command.add_argument("--seconds", type=float, default=480, help="of the whole command")
