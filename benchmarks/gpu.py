@@ -7,7 +7,8 @@ In this order: the fast tests of the model, of inference and of training on the 
 that computes, in small (`device_checks.py`); parity with the CPU; speed and memory of translation
 beside `transformers`, and of training beside `torch.nn.Transformer` and `transformers`.
 
-Each result is appended to results.jsonl at once, so that a run that is cut off keeps what it has;
+Each result is appended to results.jsonl at once, and each failure of a test with its traceback to
+failed_tests.txt, so that a run that is cut off keeps what it has;
 at the end, results.md has them as tables. An error ends only its part, and the exit status is 1.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import os
 import platform
@@ -137,12 +139,16 @@ def run_tests(run: Run) -> None:
     options = ["-q", "-rfE", "--tb=short", "--continue-on-collection-errors"]
     # Another torch than the pinned one may warn of something else; the cache is not needed.
     options += ["-o", "filterwarnings=default", "-o", "minversion=0", "-p", "no:cacheprovider"]
-    output = run.out / "tests.txt"
+    if importlib.util.find_spec("xdist"):
+        options += ["-n", str(min(8, os.cpu_count() or 1))]
+    output, failed = run.out / "tests.txt", run.out / "failed_tests.txt"
+    environment = {"TEST_DEVICE": run.device, "FAILED_TESTS": str(failed)}
+    options += ["-p", "benchmarks.failed_tests"]
     with output.open("w", encoding="utf-8") as file:
         status = subprocess.run(
             [sys.executable, "-m", "pytest", *options, "-m", "not slow and not browser", *paths],
             cwd=ROOT,
-            env={**os.environ, "TEST_DEVICE": run.device},
+            env={**os.environ, **environment},
             stdout=file,
             stderr=subprocess.STDOUT,
             timeout=240,
