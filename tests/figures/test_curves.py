@@ -8,8 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.complexity import Law, law_lines, reachable_positions
-from transformer.figures.curves import DARK, LIGHT, MAX_POINTS, QUANTITIES, curves, thin
+from transformer.figures.complexity import Law, law_lines
+from transformer.figures.curves import DARK, LIGHT, MAX_POINTS, curves, thin
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
 
@@ -57,32 +57,6 @@ def test_tokens_per_second_are_those_of_a_step() -> None:
     np.testing.assert_allclose(traces_by_name["training"].y, np.full(20, 1400))
 
 
-def test_runs_differ_in_dashes_as_well_as_colour() -> None:
-    runs = {f"run {n}": lines(lift=n) for n in range(6)}
-    lines_of_runs = traces(curves(runs, "learning_rate")).values()
-    assert len({trace.line.color for trace in lines_of_runs}) == 6
-    assert len({trace.line.dash for trace in lines_of_runs}) == 6
-    validation = [t for name, t in traces(curves(runs)).items() if "validation" in name]
-    assert len({trace.marker.symbol for trace in validation}) == 6
-    assert len({trace.line.dash for trace in validation}) == 6
-    sixteen_runs = curves({f"run {n}": lines() for n in range(16)}, "learning_rate").data
-    assert len({(trace.line.color, trace.line.dash) for trace in sixteen_runs}) == 16
-
-
-def luminance(colour: str) -> float:
-    """Return the relative luminance of WCAG 2.2."""
-    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
-
-
-@pytest.mark.parametrize(("palette", "ground"), [(LIGHT, "#ffffff"), (DARK, "#12161c")])
-def test_every_colour_contrasts_with_its_background(palette: tuple[str, ...], ground: str) -> None:
-    for colour in palette:
-        low, high = sorted([luminance(colour), luminance(ground)])
-        assert (high + 0.05) / (low + 0.05) >= 3, colour
-
-
 def test_thinning_keeps_ends_and_extremes_in_order() -> None:
     rng = np.random.default_rng(0)
     x, y = np.arange(20_000.0), rng.normal(size=20_000)
@@ -102,19 +76,6 @@ def test_thinning_keeps_ends_and_extremes_in_order() -> None:
         assert fewer_y[is_near].min() <= section.min()
 
 
-def test_only_long_curves_are_thinned() -> None:
-    x, y = thin(np.arange(float(MAX_POINTS)), np.zeros(MAX_POINTS))
-    assert len(x) == len(y) == MAX_POINTS
-    assert len(curves({"long": lines(5000)}).data[0].x) <= MAX_POINTS
-    for limit in (4, 5, 6, 7, 100):
-        assert (
-            len(thin(np.arange(1000.0), np.random.default_rng(1).normal(size=1000), limit)[0])
-            <= limit
-        )
-    with pytest.raises(ValueError, match="4 points or more, not 3"):
-        thin(np.arange(9.0), np.arange(9.0), 3)
-
-
 def test_names_are_escaped() -> None:
     figure = curves({HOSTILE: lines(), "other": lines()}, title=HOSTILE)
     layout = figure.to_plotly_json()["layout"]
@@ -129,51 +90,9 @@ def test_names_are_escaped() -> None:
     )
 
 
-def test_long_names_are_cut_and_line_breaks_removed() -> None:
-    first, second = "a\nb " + "w" * 500, "other"
-    name = curves({first: lines(), second: lines()}).data[0].name
-    assert name == "a b " + "w" * 35 + "… · training"
-
-
-def test_axes_have_units_and_zoom_survives_new_points() -> None:
-    before, after = curves({"r": lines(10)}), curves({"r": lines(20)})
-    assert before.layout.xaxis.title.text == "step"
-    assert before.layout.yaxis.title.text == "loss (nats per token)"
-    assert before.layout.uirevision == after.layout.uirevision
-    assert curves({"r": lines()}, x="seconds").layout.uirevision != before.layout.uirevision
-    assert curves({"r": lines()}, x="seconds").layout.xaxis.title.text == "seconds of training"
-    share = curves({"r": lines()}, "token_accuracy").layout.yaxis
-    assert (share.tickformat, share.range) == (".0%", (-0.02, 1.02))
-
-
-def test_without_a_point_the_figure_says_so() -> None:
-    for runs in ({}, {"new": []}, {"cut": [{"step": 3}, {"loss": None, "step": 1}]}):
-        figure = curves(runs)
-        assert not figure.data
-        assert "Nothing to draw yet" in figure.layout.annotations[0].text
-    assert not curves({"r": lines()}).layout.annotations
-
-
 def test_nan_is_left_out() -> None:
     broken = [*lines(4), {"step": 5, "loss": float("nan"), "nll": float("inf"), "seconds": 1.0}]
     assert curves({"r": broken}).data[0].x.tolist() == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("quantity_name", QUANTITIES)
-def test_every_quantity_can_be_drawn(quantity_name: str) -> None:
-    line = {"step": 1, "loss": 1.0, "nll": 1.0, "learning_rate": 1.0, "gradient_norm": 1.0}
-    line |= {"tokens": 7, "seconds": 1.0}
-    valid = {"step": 1, "valid_loss": 1.0, "perplexity": 2.7, "token_accuracy": 0.5}
-    valid |= {"sequence_accuracy": 0.5, "bleu": 30.0, "aer": 0.2}
-    valid |= {"previous_token_weight": 0.1, "aligned_weight": 0.6, "just_read_weight": 0.4}
-    assert curves({"r": [line, valid]}, quantity_name).data
-
-
-def test_unknown_quantities_are_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="no curve of 'los'; there are loss, "):
-        curves({}, "los")
-    with pytest.raises(ValueError, match="step or seconds, not 'epoch'"):
-        curves({}, x="epoch")
 
 
 def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
@@ -194,12 +113,3 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
     assert figure.layout.shapes[0].x0 == 7
     assert 10 ** figure.layout.annotations[0].x == pytest.approx(7)
     assert law_lines(laws, x_title="n", y_title="s", dark=True).data[0].line.color == DARK[0]
-
-
-def test_the_grid_counts_positions_from_1_and_layers_from_0() -> None:
-    grid = np.array([[False, False, True], [False, True, True]])
-    cells = reachable_positions(grid).data[0]
-    assert np.array(cells.z).tolist() == [[0, 0, 1], [0, 1, 1]]
-    assert list(cells.x) == [1, 2, 3]
-    assert list(cells.y) == [0, 1]
-    assert cells.customdata[0][0] == "does not reach"

@@ -247,11 +247,6 @@ def test_the_first_decoder_row_does_not_count() -> None:
     assert "the start token. This one gives it 0.60" in sink["text"]
 
 
-@pytest.mark.parametrize("src", [["▁a", "</s>"], [".", "</s>"], ["▁a", ".", "▁b", "</s>"]])
-def test_fewer_than_two_words_give_no_notice(src: list[str]) -> None:
-    assert notices({}, src=src).keys() <= {"sink"}
-
-
 WORDS = ("the", "a", "her", "umbrella", "sea", "student", "never", "has", "red", "mother", "said")
 MARKS = ("", "", ",", ".", "?")
 

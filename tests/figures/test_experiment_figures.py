@@ -4,7 +4,6 @@ input tokens behind a token."""
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import hypothesis.extra.numpy as arrays
 import numpy as np
@@ -14,13 +13,11 @@ from hypothesis import strategies as st
 
 from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
 from transformer.figures import PackedTrace
-from transformer.figures.alignment import alignment, two_rows
-from transformer.figures.before_after import MIN_SIZE, before_after_bars, size_against_effect
+from transformer.figures.alignment import alignment
+from transformer.figures.before_after import MIN_SIZE, size_against_effect
 from transformer.figures.contributions import (
     CellValues,
-    attribution_bars,
     contributions_data,
-    source_curve,
 )
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.offsets import offsets, signed_offset
@@ -43,10 +40,6 @@ def test_parsed_heads_are_unique_and_layers_are_expanded() -> None:
     assert parse_heads("", 3, 4) == ([], [])
 
 
-def test_missing_heads_are_reported() -> None:
-    assert parse_heads("d3,e0.4,d2.3", 3, 4) == ([("decoder", 2, 3)], ["d3", "e0.4"])
-
-
 def test_every_head_has_a_thumbnail() -> None:
     side = PackedTrace(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
     header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
@@ -56,14 +49,6 @@ def test_every_head_has_a_thumbnail() -> None:
     for kind in KINDS:
         expected = np.stack([side.traced.weights(kind, layer) for layer in range(3)])
         np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), expected, atol=0.005)
-
-
-def test_thumbnails_of_long_sentences_are_limited() -> None:
-    side = PackedTrace(fake_trace(["▁a"] * 60, ["<s>"] * 30))
-    _, parts = unpack(switchboard_data(side, KINDS, ""))
-    assert parts["thumbs.encoder"].array.shape == (3, 4, 24, 24)
-    greatest = max(side.traced.weights("encoder", layer).max() for layer in range(3))
-    assert weights_of(parts["thumbs.encoder"]).max() == pytest.approx(greatest, abs=0.005)
 
 
 @given(
@@ -97,19 +82,6 @@ def test_changes_of_heads_for_comparable_kinds() -> None:
         switchboard_data(side, KINDS, "", moved={"decoder": moved["decoder"].T})
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_bars_in_pairs(dark: bool) -> None:
-    before, after = np.array([0.9, 0.1, 0.5]), np.array([0.2, 0.1, 0.6])
-    figure = before_after_bars(
-        ["▁the", "▁the", "<b>"], before, after, x_title="p", marked=(2,), dark=dark
-    )
-    for bars, expected in zip(figure.data, (before, after), strict=True):
-        np.testing.assert_array_equal(bars.x, expected)
-        np.testing.assert_array_equal(bars.y, [0, 1, 2])  # places keep repeated tokens apart
-    assert figure.layout.yaxis.ticktext[2] == "<b>&lt;b&gt;</b>"
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token on top
-
-
 def test_every_cell_is_a_point_by_the_sign_of_its_change() -> None:
     sizes = np.array([0.5, 0.0, 0.25, 1.0])
     changes = np.array([-0.1, 0.2, 0.0, -3.0])
@@ -134,13 +106,6 @@ def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
     assert data["chosen"] == ["cross", 1, 0]
     json.dumps(data, allow_nan=False)
-
-
-def test_wrong_scales_marks_and_descriptions_are_refused() -> None:
-    with pytest.raises(ValueError, match="low must be below high"):
-        headgrid_data([GRID], low=1, high=1, legend="")
-    with pytest.raises(ValueError, match="a mark and a description for every head"):
-        headgrid_data([replace(GRID, marks=GRID.marks[:1])], low=0, high=1, legend="")
 
 
 def test_a_page_holds_its_data_escaped() -> None:
@@ -192,25 +157,6 @@ def test_links_are_drawn_by_whether_they_are_gold() -> None:
     assert figure.data[-3].text[2].strip("\N{EN SPACE}") == "&lt;b&gt;"
 
 
-def test_without_gold_all_links_look_the_same() -> None:
-    figure = alignment(SOURCE, TARGET, PREDICTED, SCORES, dark=True)
-    assert lines(figure) == {"links of the head": PREDICTED}
-    assert figure.data[-1].customdata[0] == "the – le: 0.700"
-
-
-def test_links_to_missing_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="no link 3-0"):
-        alignment(SOURCE, TARGET, {(3, 0)}, SCORES)
-
-
-def test_each_row_has_a_bar_a_word_and_its_greatest_number() -> None:
-    figure = two_rows(SOURCE, [("writes <x>", SCORES[0]), ("reads", SCORES[1])], "weight")
-    assert [bar.name for bar in figure.data] == ["writes &lt;x&gt;", "reads"]
-    np.testing.assert_allclose([bar.x for bar in figure.data], SCORES)
-    assert [list(bar.text) for bar in figure.data] == [["0.70", "", ""], ["", "", "0.70"]]
-    assert list(figure.layout.yaxis.tickvals) == [0, 1, 2]
-
-
 def test_offsets_are_shares_of_the_rows() -> None:
     figure = offsets([(-16, 1), (-1, 6), (0, 3)], 16)
     (bars,) = figure.data
@@ -234,45 +180,3 @@ def test_contributions_data_has_all_values_and_the_selection() -> None:
         np.testing.assert_array_equal(parts[quantity.name].array, quantity.values)
         assert (entry["name"], entry["signed"]) == (quantity.name, quantity.signed)
     assert [entry["max_abs"] for entry in header["quantities"]] == [1.0, 2.0]
-
-
-def test_unknown_quantities_and_wrong_labels_are_refused() -> None:
-    with pytest.raises(ValueError, match="no quantity 'norm'; there are weight, slope"):
-        contributions_data([WEIGHT, SLOPE], ("weight", "norm"), **LABELS)
-    with pytest.raises(ValueError, match=r"weight has shape \(2, 2\), but there are 3 rows"):
-        contributions_data([WEIGHT], ("weight", "weight"), **{**LABELS, "rows": ["a", "b", "c"]})
-
-
-def test_a_percent_is_equally_long_in_every_panel() -> None:
-    methods = {
-        "One": np.array([0.9, 0.05, 0.05]),
-        "Two": np.array([0.3, 0.3, 0.4]),
-        "Three": np.array([0.5, -0.3, 0.2]),
-    }
-    figure = attribution_bars(["▁a", "<b>", "▁a"], 2, methods)
-    longs, lows = [], []
-    for number in ("", "2", "3"):
-        axis = figure.layout[f"xaxis{number}"]
-        low, high = axis.range
-        longs.append((axis.domain[1] - axis.domain[0]) / (high - low))
-        lows.append(low)
-    np.testing.assert_allclose(longs, longs[0], rtol=1e-6)
-    assert lows == [0, 0, -0.3]
-    for bar, values in zip(figure.data, methods.values(), strict=True):
-        np.testing.assert_array_equal(bar.x, values)
-        assert list(bar.y) == [0, 1, 3]  # a gap between source and prefix
-    colours = figure.data[2].marker.color
-    assert len(set(colours)) == 3  # source, against, prefix
-    ticks = figure.layout.yaxis.ticktext
-    assert "&lt;b&gt;" in ticks[1]
-    assert ticks[0] == ticks[2]
-
-
-def test_the_curve_marks_the_chosen_token() -> None:
-    figure = source_curve(["<s>", "b", "b"], np.array([0.5, 0.7, 0.6]), 0.75, selected=1)
-    level, share = figure.data
-    assert list(level.y) == [0.75] * 3
-    assert list(share.y) == [0.5, 0.7, 0.6]
-    sizes = list(share.marker.size)
-    assert sizes.index(max(sizes)) == 1
-    assert list(figure.layout.xaxis.ticktext)[1:] == ["b", "b"]

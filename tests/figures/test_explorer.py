@@ -7,7 +7,6 @@ import gzip
 import html
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -38,11 +37,6 @@ def test_explorer_data_holds_all_weights_and_the_given_vectors(trace: FakeTrace)
     assert head["sides"][0]["src"] == HOSTILE
     error = np.abs(weights_of(unpacked["0.weights.cross.1"]) - trace.weights("cross", 1))
     assert error.max() <= rounding_error(1.0, FINE)
-
-
-def test_invalid_states_are_refused(trace: FakeTrace) -> None:
-    with pytest.raises(ValueError, match="layer must be a whole number"):
-        explorer_data([PackedTrace(trace)], {"layer": "1.5"}, [])
 
 
 def blocks(page: str) -> dict[str, bytes]:
@@ -113,36 +107,3 @@ def test_files_are_saved_atomically(
         ExplorerView([PackedTrace(trace)], {}).save(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["attention.html"]
-
-
-INVALID_STATES: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown name": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
-    "an unknown view": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
-    "an unknown kind": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
-    "a kind that was not recorded": (
-        {"kind": "encoder"},
-        "no weights of kind 'encoder'; it has cross",
-    ),
-    "a layer too many": ({"layer": 3}, "no layer 3; the layers are 0 to 2"),
-    "a head too many": ({"layer": 0, "head": 4}, "no head 4; the heads are 0 to 3"),
-    "a head among several": ({"heads": "1.1,1.9"}, "no head 9; the heads are 0 to 3"),
-    "no number": ({"zoom": "near"}, "zoom must be a whole number from 0 to 6, not 'near'"),
-}
-
-
-@pytest.mark.parametrize("case", INVALID_STATES)
-def test_missing_kinds_layers_and_heads_are_refused(case: str) -> None:
-    state, message = INVALID_STATES[case]
-    with pytest.raises(ValueError, match=message):
-        ExplorerView([PackedTrace(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)
-
-
-def test_a_layer_opens_at_its_first_head_and_true_counts_as_1(trace: FakeTrace) -> None:
-    def opened(**state: Any) -> tuple[Any, ...]:
-        view = ExplorerView([PackedTrace(trace)], state)
-        resolved = view.sides[0].resolved(view.state)
-        return resolved["layer"], resolved["head"], resolved["renormalise"]
-
-    assert opened(layer=2, renormalise=True) == (2, 0, 1)
-    assert opened(head=3) == (0, 3, 0)
-    assert opened()[:2] == PackedTrace(trace).clearest("cross")

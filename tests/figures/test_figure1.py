@@ -10,7 +10,7 @@ import pytest
 from transformer.analysis.inside import boxes
 from transformer.config import ModelConfig
 from transformer.figures.box_layout import ATTENTION, STOPS, Drawing, Rectangle, figure_1, figure_2
-from transformer.figures.figure1 import THUMBNAIL_SHAPE, Button, figure_data, thumb
+from transformer.figures.figure1 import Button, figure_data
 from transformer.figures.packing import unpack
 from transformer.figures.tensors import Table, tensor_data
 
@@ -135,23 +135,6 @@ def test_figure_2_is_equation_1_within_many_heads(drawing: Drawing) -> None:
     }
 
 
-def test_thumbnails_keep_sign_and_order() -> None:
-    picture = np.array([[-2.0, -1.0, 0.0, 1.0, 2.0]])
-    assert thumb(picture).tolist() == [[0, 64, 128, 191, 255]]
-    shares = np.array([[0.0, 0.25, 1.0]])
-    assert thumb(shares, signed=False).tolist() == [[0, 128, 255]]
-    assert thumb(np.array([[-np.inf, 3.0]])).tolist() == [[128, 255]]
-    assert thumb(np.zeros((2, 2))).tolist() == [[128, 128]] * 2
-
-
-def test_large_arrays_are_sampled_from_end_to_end() -> None:
-    picture = np.arange(30 * 256, dtype=np.float64).reshape(30, 256)
-    thumbnail = thumb(picture, signed=False)
-    assert thumbnail.shape == THUMBNAIL_SHAPE
-    assert (thumbnail[0, 0], thumbnail[-1, -1]) == (0, 255)
-    assert (np.diff(thumbnail.astype(int), axis=1) >= 0).all()
-
-
 def test_buttons_are_packed_with_positions_and_thumbnails() -> None:
     picture = np.eye(3)
     buttons = [
@@ -197,12 +180,3 @@ def test_a_table_is_packed_unchanged() -> None:
     shares, _ = unpack(tensor_data(table(values=np.full((2, 2), 0.25), kind="share", columns=())))
     assert (shares["max_abs"], shares["columns"], shares["columns_count"]) == (1.0, None, 2)
     assert shares["cell"] is None
-
-
-def test_tables_with_wrong_labels_are_refused() -> None:
-    with pytest.raises(ValueError, match="2 row labels and 3 column labels for 2 × 2 numbers"):
-        tensor_data(table(columns=("x", "y", "z")))
-    with pytest.raises(ValueError, match="0 × 4 numbers"):
-        tensor_data(table(values=np.zeros((0, 4)), columns=(), rows=()))
-    with pytest.raises(ValueError, match="one of signed, positive, share, mask, count, not 'odd'"):
-        tensor_data(table(kind="odd"))

@@ -143,22 +143,6 @@ def test_an_alignment_counts_for_cross_attention_over_three_rows_or_more() -> No
     assert roles(uniform[None], "cross", KEYS_WITH_END, beyond)[0].group == "none"
 
 
-def test_too_few_agreeing_rows_give_no_role() -> None:
-    assert role(offset_weights(3, 3, 0)).group == "none"
-    assert role(offset_weights(4, 4, 0)).group == "positional"
-    too_few_keys = offset_weights(5, 5, -2)  # only three rows have a key two to the left
-    too_few_keys[:2] = np.eye(5)[[4, 2]]
-    assert role(too_few_keys).group == "none"
-    too_few_rows = offset_weights(10, 10, 6)  # only four of ten rows have a key six to the right
-    too_few_rows[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
-    assert role(too_few_rows, keys=[*"abcdefghij"]).group == "none"
-
-
-def test_roles_need_a_token_for_every_column() -> None:
-    with pytest.raises(ValueError, match="7 columns for 6 tokens"):
-        roles(np.ones((1, 7, 7)) / 7, "encoder", KEYS[:6])
-
-
 def test_film_steps_are_denser_at_the_beginning() -> None:
     assert film_steps([8, 1, 0, 1]) == [0, 1, 8]
     assert film_steps([]) == []
@@ -243,12 +227,6 @@ def test_the_film_of_an_ended_run_opens_at_the_kind_with_the_strongest_pattern(
     assert opening_kind({"encoder": encoder, "cross": cross}) == expected
 
 
-def test_only_an_ended_run_has_an_opening_kind_and_a_layer_on_top() -> None:
-    header, live_header = unpacked_film()[0], unpacked_film(ended=False)[0]
-    assert (header["ended"], header["probes"][0]["opening"]) == (1, "cross")
-    assert (live_header["ended"], live_header["probes"][0]["opening"]) == (0, "")
-
-
 @pytest.mark.parametrize("name", ["toy-french", "toy-sort", "toy-dates"])
 def test_a_shipped_run_opens_at_the_layer_that_follows_the_alignment(name: str) -> None:
     folder = next(run for run in shipped_folders(models.shipped_folder()) if run.name == name)
@@ -274,35 +252,6 @@ def test_truncated_frames_and_nan_are_left_out() -> None:
     header, parts = unpack(film_data(frames, LABELS))
     assert header["steps"] == [0, 1, 2, 4, 32, 40, 64]
     assert len(parts["0.cross"].array) == 7
-
-
-def test_without_a_frame_or_a_label_the_film_is_empty() -> None:
-    for frames, labels in (({}, LABELS), ({}, []), (film_frames([0]), []), ({0: {}}, LABELS)):
-        header, parts = unpack(film_data(frames, labels))
-        assert (header["steps"], header["probes"], parts) == ([], [], {})
-
-
-def test_a_probe_with_wrong_labels_is_left_out() -> None:
-    wrong_labels = {**LABELS[1], "src": ["▁a"]}
-    header, parts = unpack(film_data(film_frames(STEPS), [LABELS[0], wrong_labels]))
-    assert [doc["kinds"] for doc in header["probes"]] == [
-        ["encoder", "decoder", "cross"],
-        ["decoder"],
-    ]
-    assert "1.cross" not in parts
-
-
-def test_films_of_long_probes_have_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = sum(array.size for array in film_frames([0])[0].values())
-    monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 4 * size)
-    assert len(unpack(film_data(film_frames(STEPS), LABELS))[0]["steps"]) == 4
-    monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 1)
-    assert unpack(film_data(film_frames(STEPS), LABELS))[0]["steps"] == [0, 100]
-
-
-def test_notes_belong_to_their_steps() -> None:
-    notes = unpacked_film(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
-    assert notes == ["loss 2.1" if step == 4 else "" for step in STEPS]
 
 
 def test_the_state_is_complete_and_validated() -> None:
@@ -354,20 +303,6 @@ def test_captions_describe_the_first_frame_and_then_changes() -> None:
     running = captions(weights, frame_roles, [0, 10], ended=False)[-1]
     assert running.startswith("Sharper, from 30%"), "the run has not ended"
     assert captions_of(flat(0.3), steps=(5,))[0].startswith("First frame:")
-
-
-def test_captions_count_heads_by_role() -> None:
-    (one_caption,) = captions_of(offset_weights(ROWS, ROWS, -1))
-    assert one_caption.endswith(
-        "Of 2 heads 2 attend to a fixed offset."
-    )  # the other head attends to its own position, offset 0
-    sink_weights = np.zeros((ROWS, ROWS))
-    sink_weights[:, -1] = 1
-    weights = np.stack([sink_weights, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
-    frame_roles = roles(weights, "encoder", SIX_TOKENS)
-    assert [role.group for role in frame_roles.ravel().tolist()] == ["sink", "none"]
-    (caption,) = captions(weights, frame_roles, [0])
-    assert caption.endswith("Of 2 heads 1 attends to a sink.")
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pandas as pd
@@ -34,15 +33,6 @@ def test_values_and_intervals_are_those_of_the_table() -> None:
     assert first.line.dash != second.line.dash
     assert figure.layout.yaxis.title.text == "share of all"
     assert figure.layout.shapes[0].y0 == 0.9
-
-
-def test_words_are_placed_in_order_and_escaped() -> None:
-    """Repeated words share a position across groups."""
-    figure = measurement_chart(TABLE, CHART)
-    assert list(figure.data[0].x) == [0, 1]
-    assert list(figure.data[1].x) == [0, 0]
-    assert list(figure.layout.xaxis.ticktext) == ["a", "&lt;b&gt;x&lt;/b&gt;"]
-    assert "<b>x" not in json.dumps(figure.to_plotly_json(), default=list)
 
 
 def test_numeric_axes_keep_distances_and_mark_a_value() -> None:
@@ -79,31 +69,6 @@ def test_markers_are_in_the_order_of_their_numbers(
     assert positions["dot"] - positions["zero"] == pytest.approx(scale * bounds[1], abs=0.05)
     assert left_percent(html, "side") == positions["floor"]
     assert left_percent(interval("a", "b", bounds, floor, below=True), "side") == 0
-
-
-def labels(html: str) -> dict[str, tuple[str, float]]:
-    """Return the classes and the place, in percent, of each number on the line."""
-    found = re.findall(r'<span class="([a-z ]+)" style="left:([-\d.]+)%">([^<]+)</span>', html)
-    return {text: (classes, float(place)) for classes, place, text in found}
-
-
-def test_the_line_has_numbers_at_zero_the_floor_and_the_ends_of_the_interval() -> None:
-    html = interval("the gap", "points", (0.1, 0.2, 0.4), 0.3)
-    # The range 0 to 0.4 has a margin of 20% on both sides: 0 is at 0.2 / 1.4 of the line.
-    assert labels(html) == {
-        "0.1": ("end left", pytest.approx(100 * 0.45 / 1.4, abs=0.01)),
-        "0.4": ("end right", pytest.approx(100 * 1.2 / 1.4, abs=0.01)),
-        "0": ("tick", left_percent(html, "zero")),
-        "0.3": ("tick", left_percent(html, "floor")),
-    }
-
-
-def test_numbers_at_zero_and_a_near_floor_do_not_overlap() -> None:
-    near = labels(interval("the gap", "points", (5.0, 6.0, 9.0), 1.0))
-    assert (near["0"][0], near["1"][0]) == ("tick left", "tick right")
-    below_zero = labels(interval("the gap", "points", (5.0, 6.0, 9.0), -1.0))
-    assert (below_zero["−1"][0], below_zero["0"][0]) == ("tick left", "tick right")
-    assert list(labels(interval("the gap", "points", (5.0, 6.0, 9.0), 0.0))) == ["5", "9", "0"]
 
 
 def test_effect_text_and_symbols() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
+from transformer.figures.lens import lens_curve, lens_map
 
 TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
 
@@ -35,31 +35,6 @@ def test_every_cell_has_its_probability_and_its_word() -> None:
     assert heat.text[2][1] == "<b>&lt;b&gt;</b>"  # the chosen one, in bold, and as text
     hover = heat.customdata[1][0]
     assert hover.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
-
-
-def test_layers_go_down_and_repeated_tokens_are_separate() -> None:
-    figure, _ = lens_figure(4)
-    assert list(figure.layout.yaxis.ticktext) == list(TITLES)
-    assert figure.layout.yaxis.autorange == "reversed"
-    assert list(figure.layout.xaxis.tickvals) == [0, 1, 2, 3]
-    assert figure.layout.xaxis.ticktext[0] == "&lt;s&gt; → <b>never</b>"
-    assert figure.layout.xaxis.ticktext[2] == figure.layout.xaxis.ticktext[3]
-
-
-def test_a_marked_position_is_framed_over_all_layers() -> None:
-    assert not lens_figure()[0].layout.shapes
-    (shape,) = lens_figure(marked=1)[0].layout.shapes
-    assert (shape.x0, shape.x1, shape.y0, shape.y1) == (0.5, 1.5, -0.5, 2.5)
-
-
-def test_with_many_positions_words_show_only_on_hover() -> None:
-    assert lens_figure(MAX_LABELLED_POSITIONS)[0].data[0].texttemplate == "%{text}"
-    assert not lens_figure(MAX_LABELLED_POSITIONS + 1)[0].data[0].texttemplate
-
-
-def test_wrong_numbers_of_labels_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 states and 2 positions do not fit 2 titles, 2 tokens"):
-        lens_map(TITLES[:2], ("a", "b"), ("a", "b"), [], np.zeros((3, 2, 1)))
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -13,7 +13,6 @@ from tests.figures.deno import deno
 from tests.figures.fake_traces import HOSTILE
 from transformer import figures
 from transformer.measures import naming
-from transformer.measures.naming import token_name, token_names
 from transformer.measures.pieces import join_bytes
 from transformer.measures.words import words
 
@@ -58,10 +57,6 @@ def test_exact_names_in_text_become_readable() -> None:
     assert (
         naming.display_text(f"head {naming.index_name(3, 1)}") == f"head {naming.short_name(3, 1)}"
     )
-
-
-def test_exact_names_of_tokens_are_unchanged() -> None:
-    assert naming.token_names(TOKENS, True) == TOKENS
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -110,16 +105,6 @@ def test_scripts_use_the_same_file_names() -> None:
         "console.log(JSON.stringify(given.map((each) => n.exportName(...each))));"
     )
     assert run_script(script) == [naming.file_name(*parts) for parts in FILE_NAME_PARTS]
-
-
-def test_a_byte_is_called_a_byte() -> None:
-    assert token_names(["▁", "<0xC3>", "<0x89>", "teins"]) == [
-        "␣",
-        "…byte C3",
-        "…byte 89",
-        "…teins",
-    ]
-    assert token_name("<0xC3>", exact=True) == "<0xC3>"
 
 
 @pytest.mark.parametrize(

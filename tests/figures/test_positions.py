@@ -11,7 +11,6 @@ import pytest
 
 from transformer.analysis.positions import sinusoidal, wavelengths
 from transformer.figures.clocks import (
-    MAX_SECONDS,
     angle,
     animated_clocks,
     grouped_bars,
@@ -50,28 +49,6 @@ def test_a_table_has_a_scale_symmetric_about_zero() -> None:
     assert (weights.zmin, weights.zmax) == (0, 1)
 
 
-def test_repeated_tokens_are_separate_rows() -> None:
-    figure = table(VALUES, ["a", "a"], ["b", "b", "c"], y_title="d", x_title="a", quantity="w")
-    assert figure.layout.yaxis.tickvals == (0, 1)
-    assert figure.layout.yaxis.ticktext == ("a", "a")
-    assert figure.layout.xaxis.ticktext == ("b", "b", "c")
-    figure_with_empty_label = table(VALUES, ["a", ""], y_title="d", x_title="a", quantity="w")
-    assert figure_with_empty_label.layout.yaxis.tickvals == (0,)
-
-
-def test_a_table_without_values_has_a_scale() -> None:
-    for empty in (np.zeros((2, 2)), np.full((2, 2), np.nan)):
-        trace = table(empty, ["a", "b"], y_title="d", x_title="a", quantity="w").data[0]
-        assert (trace.zmin, trace.zmax) == (-1, 1)
-
-
-def test_wrong_labels_are_refused_with_both_numbers() -> None:
-    with pytest.raises(ValueError, match=r"\(2, 3\) do not fit 1 rows, 3 columns"):
-        table(VALUES, ["a"], y_title="d", x_title="a", quantity="w")
-    with pytest.raises(ValueError, match="do not fit 2 rows, 2 columns"):
-        table(VALUES, ["a", "b"], ["c", "d"], y_title="d", x_title="a", quantity="w")
-
-
 def test_tokens_are_escaped() -> None:
     figures = [
         table(
@@ -96,16 +73,6 @@ def test_tokens_are_escaped() -> None:
         assert all("onerror" not in str(trace.hovertemplate) for trace in figure.data)
 
 
-def test_curves_differ_in_dashes_and_keep_gaps() -> None:
-    curves = [Curve(f"c{n}", [0, 1, 2], [n, None, n]) for n in range(6)]
-    figure = lines(curves, x_title="k", y_title="y")
-    assert len({trace.line.dash for trace in figure.data}) == 6
-    assert len({trace.line.color for trace in figure.data}) == 6
-    assert figure.data[3].y == (3, None, 3)
-    assert figure.layout.showlegend
-    assert not lines(curves[:1], x_title="k", y_title="y").layout.showlegend
-
-
 def test_a_band_surrounds_its_curve() -> None:
     k = np.arange(3)
     band = Curve("b", k, k * 1.0, low=k - 1.0, high=k + 1.0)
@@ -115,18 +82,6 @@ def test_a_band_surrounds_its_curve() -> None:
     ]  # fmt: skip
     assert area.fill == "toself"
     np.testing.assert_array_equal(line.y, k)
-
-
-def test_axes_can_be_logarithmic_or_in_percent() -> None:
-    curve = [Curve("c", [1, 10], [0.5, 1.0])]
-    assert lines(curve, x_title="k", y_title="y", log_x=True).layout.xaxis.type == "log"
-    assert lines(curve, x_title="k", y_title="y").layout.xaxis.type is None
-    share = lines(curve, x_title="k", y_title="y", percent=True)
-    assert share.layout.yaxis.tickformat == ".0%"
-    assert share.layout.yaxis.range[1] > 1
-    marked = lines(curve, x_title="k", y_title="y", marked_x=(2.5, "here"))
-    assert marked.layout.annotations[0].text == "here"
-    assert marked.layout.shapes[0].x0 == 2.5
 
 
 def test_shares_are_stacked_in_the_order_given() -> None:
@@ -144,16 +99,6 @@ def test_shares_are_stacked_in_the_order_given() -> None:
         assert len(colours) == 4
 
 
-def test_bars_of_one_group_are_of_one_colour() -> None:
-    figure = grouped_bars({"word": [1, 2], "place": [3, 4]}, ["a", "a"], x_title="t", y_title="l")
-    assert [list(trace.y) for trace in figure.data] == [[1, 2], [3, 4]]
-    assert figure.data[0].x == figure.data[1].x == (0, 1)
-    assert figure.data[0].marker.color != figure.data[1].marker.color
-
-
-WORDS = ["She", "<b>hides</b>", "the", "lamp"]
-
-
 def test_hand_angles_follow_the_formula() -> None:
     rows, lengths = sinusoidal(40, 16), wavelengths(16)
     for position in range(40):
@@ -161,31 +106,6 @@ def test_hand_angles_follow_the_formula() -> None:
             turned = math.radians(angle(position, float(length)))
             expected = rows[position, 2 * pair], rows[position, 2 * pair + 1]
             np.testing.assert_allclose((math.sin(turned), math.cos(turned)), expected, atol=1e-5)
-
-
-def test_every_word_has_a_row_and_large_clocks_end_at_the_last() -> None:
-    html = animated_clocks(WORDS, [6.0, 60.0])
-    angles = [float(value) for value in re.findall(r"--end:([\d.]+)deg", html)]
-    assert angles[:2] == [angle(3, 6.0), angle(3, 60.0)]
-    assert angles[2:] == [
-        angle(position, length) for position in range(4) for length in (6.0, 60.0)
-    ]
-    assert "<b>hides</b>" not in html.replace("&lt;b&gt;hides&lt;/b&gt;", "")
-    assert "&lt;b&gt;hides" in html
-
-
-@pytest.mark.parametrize("count", [1, 2, 7, 30])
-def test_animations_end_in_time(count: int) -> None:
-    html = animated_clocks(["a"] * count, [6.0])
-    waits = [float(value) for value in re.findall(r"--wait:([\d.]+)s", html)]
-    seconds_per_word = float(re.findall(r"--one:([\d.]+)s", html)[0])
-    assert max(waits) + seconds_per_word <= MAX_SECONDS + 0.01 * count
-    assert float(re.findall(r"--all:([\d.]+)s", html)[0]) <= MAX_SECONDS
-
-
-def test_clocks_without_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="There are no words"):
-        animated_clocks([], [6.0])
 
 
 @pytest.mark.parametrize("first_number", [0, 1])

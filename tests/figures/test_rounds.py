@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-import pytest
-
-from transformer.figures.rounds import difference_line, difference_text, points, rounds_table
+from transformer.figures.rounds import difference_line, difference_text, rounds_table
 
 
 def test_the_table_has_the_votes_and_their_shares() -> None:
@@ -20,19 +18,6 @@ def test_the_table_has_the_votes_and_their_shares() -> None:
     widths = [float(width) for width in re.findall(r"width:([\d.]+)%", html)]
     assert widths == [75, 25, 25, 75]
     assert [cell.get("data-round") for cell in table.iter("td")][:2] == ["Before (8)", "After (4)"]
-
-
-def test_a_round_without_answers_has_no_share() -> None:
-    html = rounds_table(["A", "B"], [("Before", [0, 0])], 0)
-    assert "0 · –" in html
-    assert "nan" not in html
-
-
-@pytest.mark.parametrize(
-    ("share", "text"), [(0.294, "+29"), (-0.5, "−50"), (0.004, "0"), (-0.004, "0"), (1, "+100")]
-)
-def test_points_have_a_sign_unless_they_are_zero(share: float, text: str) -> None:
-    assert points(share) == text
 
 
 def test_the_line_runs_from_minus_to_plus_100_points() -> None:

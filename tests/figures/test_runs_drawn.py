@@ -6,7 +6,6 @@ import json
 import re
 
 import numpy as np
-import pytest
 import torch
 
 from tests.figures.fake_traces import update
@@ -14,7 +13,7 @@ from tests.model.small import make_config
 from transformer.figures.moments import MATRICES, moments_data
 from transformer.figures.packing import rounding_error, unpack, weights_of
 from transformer.figures.views import view_page
-from transformer.figures.wall import MAX_POINTS, Card, thinned, wall_data
+from transformer.figures.wall import Card, wall_data
 from transformer.model import Transformer
 from transformer.training.evaluation_callback import Moments
 from transformer.training.learner import Learner
@@ -30,16 +29,6 @@ def test_every_matrix_and_number_is_passed() -> None:
     json.dumps(data, allow_nan=False)
 
 
-def test_only_a_corner_is_shown() -> None:
-    data = moments_data(update(20, 17))
-    assert {(len(m), len(m[0])) for m in data["matrices"].values()} == {(16, 16)}
-    assert data["shape"] == [20, 17]
-
-
-def test_before_the_first_step_the_data_is_empty() -> None:
-    assert moments_data({}) == {"name": ""}
-
-
 def test_nan_becomes_none() -> None:
     adam_update = update()
     adam_update["gradient"][0][1], adam_update["m"][2][2] = float("nan"), float("inf")
@@ -48,16 +37,6 @@ def test_nan_becomes_none() -> None:
     assert moments["matrices"]["m"][2][2] is None
     data = view_page("moments", moments_data(adam_update), "Moments").split("</script>")[0]
     assert "NaN" not in data
-
-
-def test_missing_entries_and_wrong_sizes_are_refused() -> None:
-    adam_update = update()
-    with pytest.raises(ValueError, match="no 'm_hat'"):
-        moments_data({name: value for name, value in adam_update.items() if name != "m_hat"})
-    with pytest.raises(ValueError, match="same size"):
-        moments_data({**adam_update, "v": adam_update["v"][:2]})
-    with pytest.raises(ValueError, match="same size"):
-        moments_data({**adam_update, **{key: [] for key in MATRICES}})
 
 
 def test_a_name_stays_text() -> None:
@@ -101,14 +80,3 @@ def test_every_run_has_a_card_and_optionally_a_head() -> None:
     unpacked = weights_of(parts["a"])
     for actual, expected in zip(unpacked.ravel(), np.ravel(weights), strict=True):
         assert abs(actual - expected) <= rounding_error(expected, parts["a"].top)
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, MAX_POINTS, MAX_POINTS + 1, 95, 96, 97, 1000, 20_000])
-def test_a_long_curve_keeps_its_ends_and_its_order(count: int) -> None:
-    curve = [(step, 1.0 / (step + 1)) for step in range(count)]
-    selected = thinned(curve)
-    assert len(selected) <= MAX_POINTS
-    assert selected == sorted(set(selected))
-    assert selected[:1] == curve[:1]
-    assert selected[-1:] == curve[-1:]
-    assert count > MAX_POINTS or selected == curve

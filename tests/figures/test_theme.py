@@ -8,27 +8,14 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
-import torch
 
 from transformer import figures
 from transformer.figures import heatmap
-from transformer.figures.clocks import PART_COLOURS, PART_COLOURS_DARK
-from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
-from transformer.figures.theme import FONT, theme
 
 BROWSER = Path(figures.__file__).parent / "browser"
 STREAMLIT_CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 ROWS, COLUMNS = ("<s>", "▁le", "▁le"), ("▁the", "<b>", "▁the", "</s>")
-
-
-@pytest.mark.parametrize("name", ["light", "dark"])
-def test_fonts_are_those_of_the_page(name: str) -> None:
-    page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
-    layout = go.Figure(layout={"template": theme(name == "dark")}).layout.template.layout
-    assert layout.font.color == page["textColor"].lower()
-    assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
 
 
 def channels(colour: str) -> list[float]:
@@ -72,29 +59,6 @@ def test_the_selection_colour_differs_from_negative_values() -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["light", "dark"])
-def test_only_negative_values_are_orange(name: str) -> None:
-    style = (BROWSER / "common/base.css").read_text(encoding="utf-8")
-    page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
-    series = DARK if name == "dark" else LIGHT
-    assert [colour.lower() for colour in page["chartCategoricalColors"]] == [*series]
-    assert ", ".join(series) in style  # where there is no page: a file, a notebook
-    assert not any(is_orange(colour) for colour in series)
-    assert not any(is_orange(colour) for colour in (*PART_COLOURS, *PART_COLOURS_DARK))
-    assert is_orange(BELOW_ZERO[name == "dark"])
-    assert any(is_orange(stop) for stop in page["chartDivergingColors"])
-
-
-def is_orange(colour: str) -> bool:
-    return 15 <= 360 * colorsys.rgb_to_hsv(*channels(colour))[0] <= 50
-
-
-def test_figures_have_the_pages_font() -> None:
-    for dark in (False, True):
-        layout = go.Figure(layout={"template": theme(dark)}).layout.template.layout
-        assert layout.font.family == FONT
-
-
 def weights() -> np.ndarray:
     return np.random.default_rng(0).dirichlet(np.ones(4), size=3).astype(np.float32)
 
@@ -115,12 +79,6 @@ def test_cells_are_the_weights_and_repeated_tokens_are_separate() -> None:
     )
 
 
-def test_legend_names_weights_not_their_roots() -> None:
-    bar = heatmap(weights(), ROWS, COLUMNS).to_plotly_json()["data"][0]["colorbar"]
-    tick_weights = [float(text) for text in bar["ticktext"]]
-    np.testing.assert_allclose(np.square(bar["tickvals"]), tick_weights)
-
-
 @pytest.mark.parametrize(
     ("matrix", "says"),
     [
@@ -132,9 +90,3 @@ def test_legend_names_weights_not_their_roots() -> None:
 def test_invalid_attention_is_refused(matrix: np.ndarray, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         heatmap(matrix, ROWS, COLUMNS)
-
-
-def test_a_heatmap_can_be_drawn_of_a_tensor() -> None:
-    weights = torch.full((3, 4), 0.25)
-    figure = heatmap(weights, ROWS, COLUMNS)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(figure.data[0].customdata, weights.numpy())

@@ -118,12 +118,6 @@ def test_a_measured_aligner_uses_its_own_rows() -> None:
     np.testing.assert_allclose(last["weights"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
 
 
-def test_the_end_token_is_not_a_word() -> None:
-    trace = translated_trace()
-    cut = replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et"))
-    assert [word["text"] for word in glance(cut)["words"]] == ["Le", "parapluie.", "et"]
-
-
 def test_typed_words_are_shown_if_their_number_matches() -> None:
     unknown = ("▁The", "▁", "<unk>", "</s>")
     assert glance(translated_trace("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == [
@@ -144,18 +138,6 @@ def test_forced_words_and_alternatives() -> None:
         [{"text": "toit.", "p": 0.2, "step": 1, "ids": [7, 8]}],
     ]
     assert glance(translated_trace())["forced_word"] == -1
-
-
-def test_the_head_shown_agrees_most_with_the_mean() -> None:
-    # All heads attend weakly along the diagonal; one only there, one always to the last word.
-    weights = np.full((2, 2, 4, 4), 0.1) + 0.6 * np.eye(4)
-    weights[1, 0] = np.eye(4)
-    weights[0, 1] = [0, 0, 0, 1]
-    source, target = ["▁a", "▁b", "▁c", "</s>"], ["<s>", "▁x", "▁y", "▁z"]
-    data = glance(fake_trace(source, target, layers=2, heads=2, cross=weights))
-    assert (data["layer"], data["head"]) == (1, 0)
-    nothing = glance(fake_trace(source, ["<s>"], layers=2, heads=2))
-    assert (nothing["layer"], nothing["words"]) == (0, [])
 
 
 @pytest.fixture(scope="module")
@@ -217,17 +199,6 @@ def test_the_last_step_in_words_writes_the_end_token(checkpoints: Path) -> None:
     }
     unfinished = translator.trace("The baker hides books.", max_len=1)
     assert not any(step["last"] for step in table(unfinished, ()))
-
-
-def test_a_forced_or_improbable_token_is_marked_at_its_word() -> None:
-    trace = translated_trace()
-    first, second = table(trace, (), live=True, forced=2, tails={1: 0.4, 2: 0.95})[:2]
-    assert (first["forced"], first["canForce"], first.get("tail")) == (False, True, None)
-    assert (second["forced"], second["canForce"], second["tail"]) == (True, True, 0.95)
-    rows = table(trace, live=True, forced=2, tails={1: 0.4, 2: 0.95})
-    assert [row["canForce"] for row in rows] == [True, True, True, False, False]
-    assert [row["forced"] for row in rows] == [False, False, True, False, False]
-    assert [row.get("tail") for row in rows] == [None, 0.4, 0.95, None, None]
 
 
 def test_bytes_are_joined_in_words_and_in_alternatives() -> None:

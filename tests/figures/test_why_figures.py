@@ -11,13 +11,12 @@ import pytest
 from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.distributions import MIN_PROBABILITY, two_distributions
 from transformer.figures.race_curves import (
-    MAX_POINTS,
     Curve,
     accuracy_by_distance,
     mean,
     race_curves,
 )
-from transformer.figures.score_scale import against_width, by_head, one_row
+from transformer.figures.score_scale import against_width
 
 X = np.array([2.0, 4.0, 8.0])
 NEAR_CURVES = [(X, np.array([1.0, 0.5, 0.1])), (X, np.array([1.0, 0.7, 0.3]))]
@@ -64,18 +63,6 @@ def test_an_entry_has_thin_seed_lines_and_a_thick_mean() -> None:
     assert {line.legendgroup for line in figure.data} == {"1", "2"}
 
 
-def test_long_curves_are_thinned_and_empty_figures_have_a_note() -> None:
-    steps = np.arange(5000, dtype=np.float64)
-    figure = race_curves({"a": [(steps, steps)]}, "right", share=True)
-    assert len(figure.data[0].x) <= MAX_POINTS
-    assert figure.layout.yaxis.tickformat == ".0%"
-    assert figure.data[0].mode == "lines"
-    assert race_curves({"a": [(steps, steps)]}, "loss", marked=True).data[0].mode == "lines+markers"
-    empty = race_curves({"a": []}, "loss", top=2.0)
-    assert empty.layout.annotations[0].text == "Nothing to draw yet"
-    assert list(empty.layout.yaxis.range) == [0, pytest.approx(2.06)]
-
-
 @pytest.mark.parametrize("dark", [False, True])
 def test_distributions_are_grouped_bars_and_keep_tiny_values(dark: bool) -> None:
     figure = two_distributions(
@@ -111,19 +98,6 @@ def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
     assert list(figure.layout.xaxis.tickvals) == [2, 4, 8]
 
 
-def test_an_entry_keeps_its_colour() -> None:
-    alone = accuracy_by_distance({"near": [], "far": FAR_CURVES}, {}, 0.25)
-    two_entries = accuracy_by_distance({"near": NEAR_CURVES, "far": FAR_CURVES}, {}, 0.25)
-    first = next(t for t in alone.data if t.name == "far" and t.mode == "lines+markers")
-    later = next(t for t in two_entries.data if t.name == "far" and t.mode == "lines+markers")
-    assert (first.line.color, first.line.dash) == (later.line.color, later.line.dash)
-
-
-def test_nothing_to_draw_says_so() -> None:
-    figure = accuracy_by_distance({"near": []}, {}, 0.25)
-    assert "Nothing to draw yet" in [note.text for note in figure.layout.annotations]
-
-
 def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
     figure = against_width(
         TABLE, "value", NAMES, "a value", expected="form", band=("low", "high"), marked_d_k=16
@@ -142,34 +116,3 @@ def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
     assert figure.layout.yaxis.title.text == "a value"
     linear = against_width(TABLE, "value", NAMES, "a share", log=False)
     assert (linear.layout.yaxis.type, linear.layout.yaxis.range) == ("linear", (0, 1.02))
-
-
-def test_a_row_in_three_panels_on_given_scales() -> None:
-    stages = [np.array([-2.0, 1.0]), np.array([0.1, 0.9]), np.array([0.2, 0.3])]
-    figure = one_row(*stages, y_limits=(4.0, 1.0, 0.5))
-    for bars, values in zip(figure.data, stages, strict=True):
-        assert list(bars.y) == list(values)
-        assert list(bars.x) == [0, 1]
-    counted = one_row(*stages, y_limits=(4.0, 1.0, 0.5), first=1)
-    assert list(counted.data[0].x) == [1, 2]
-    assert figure.layout.yaxis.range == (-4.2, 4.2)
-    assert figure.layout.yaxis2.range == (0, 1.05)
-    assert figure.layout.yaxis3.range == (0, 0.525)
-
-
-def test_a_mark_for_every_head_and_version() -> None:
-    table = pd.DataFrame(
-        {
-            "layer": [0, 0, 1, 1],
-            "head": [0, 1, 0, 1],
-            "version": ["a", "a", "a", "a"],
-            "variance": [1.0, 2.0, 3.0, 4.0],
-            "largest": [0.1, 0.2, 0.3, 0.4],
-        }
-    )
-    figure = by_head(table, "largest", "largest weight", {"a": "as it is", "b": "<i>other"})
-    first, second = figure.data
-    np.testing.assert_allclose(first.x, [-0.2, 0.2, 0.8, 1.2])
-    assert list(first.y) == [0.1, 0.2, 0.3, 0.4]
-    assert second.name == "&lt;i&gt;other"
-    assert not len(second.x)

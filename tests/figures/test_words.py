@@ -23,7 +23,6 @@ from transformer.text.vocabulary import Vocabulary
 
 TOKENS = ["▁the", "▁um", "brella", "?", "</s>", "<s>", ",", "▁(", "s", "▁l'", "▁", *HOSTILE]
 lists = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=9)
-Numbers = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float32]
 ODD_PIECES = [
     "<b>",
@@ -94,21 +93,6 @@ def test_words_without_punctuation_refine_the_words(tokens: list[str]) -> None:
 ODD_PIECES += ["e\u0301", "\u202e", "\u200b", "🙂", "<0xE2>", "\ud800", "\0", "_a", "\n"]
 
 
-def test_a_sentence_of_words_and_control_tokens() -> None:
-    pieces = ["<s>", "▁un", "believ", "able", "▁cats", ".", "</s>"]
-    assert words(pieces) == [0, 1, 1, 1, 2, 2, 3]
-    assert word_labels(pieces) == ["<s>", "unbelievable", "cats.", "</s>"]
-    assert special(pieces) == [True, False, False, False, False, False, True]
-
-
-@pytest.mark.parametrize("control", CONTROL_TOKENS)
-def test_a_control_token_is_a_separate_word(control: str) -> None:
-    pieces = ["▁a", control, "b", "c", control, control]
-    assert words(pieces) == [0, 1, 2, 2, 3, 4]
-    assert word_labels(pieces) == ["a", control, "bc", control, control]
-    assert special(pieces) == [False, True, False, False, True, True]
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_pieces_of_every_kind(case: str) -> None:
     pieces, numbers, labels = CASES[case]
@@ -128,11 +112,6 @@ def test_every_token_has_a_word_and_every_word_a_token(pieces: list[str]) -> Non
         begins = after.startswith("▁") or before in CONTROL_TOKENS or after in CONTROL_TOKENS
         assert (next_number > number) == begins
     assert len(word_labels(pieces)) == len(set(numbers))
-
-
-@given(tokens)
-def test_labels_lose_only_the_word_markers(pieces: list[str]) -> None:
-    assert "".join(word_labels(pieces)).replace("▁", "") == "".join(pieces).replace("▁", "")
 
 
 def test_the_words_of_a_real_vocabulary_are_those_between_spaces(vocabulary: Vocabulary) -> None:
@@ -178,24 +157,6 @@ def test_merging_is_a_sum_over_keys_and_a_mean_over_queries(
         ]
         expected = sum(map(sum, cells)) / len(cells)
         np.testing.assert_allclose(merged[..., r, c], expected, rtol=1e-5, atol=1e-7)
-
-
-@given(numbered())
-def test_words_of_one_piece_each_change_nothing(
-    case: tuple[Weights, list[int], list[int]],
-) -> None:
-    weights, *_ = case
-    n, m = weights.shape[-2:]
-    np.testing.assert_array_equal(merge(weights, range(n), range(m)), weights)
-
-
-def test_a_single_word_is_one_cell() -> None:
-    weights = np.full((2, 4, 5), 0.2, np.float32)
-    np.testing.assert_allclose(merge(weights, [0] * 4, [0] * 5), np.ones((2, 1, 1)), rtol=1e-6)
-
-
-def test_no_rows_stay_none() -> None:
-    assert merge(np.zeros((2, 0, 3), np.float32), [], [0, 0, 1]).shape == (2, 0, 2)
 
 
 @pytest.mark.parametrize("case", WRONG)
