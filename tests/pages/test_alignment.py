@@ -62,12 +62,6 @@ def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Pat
     assert "human-made links in **" not in visible_text(app)
 
 
-def test_without_an_aligner_head_the_first_head_is_opened(visit: Visit) -> None:
-    app = open_experiment(visit)
-    assert (view(app).kind, view(app).layer, view(app).head) == ("cross", 0, 0)
-    assert "have not been evaluated on human-made links" in visible_text(app)
-
-
 def test_the_python_code_gives_the_same(visit: Visit) -> None:
     app = open_experiment(visit, **HEAD)
     namespace: dict[str, Any] = {}
@@ -129,12 +123,6 @@ def test_invalid_links_are_rejected(visit: Visit, typed: str, reason: str) -> No
     assert view(app).links == ""
 
 
-def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) -> None:
-    app = open_experiment(visit, sentences="3", links="0-0,9-1", **HEAD)
-    assert "Your links are ignored" in messages(app)[0]
-    assert len(app.get("plotly_chart")) == 2
-
-
 def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:
     app = open_experiment(visit, **HEAD)
     linked_sentences = [
@@ -149,29 +137,3 @@ def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:
     assert "Agreement of this head on this sentence" in [metric.label for metric in app.metric]
     button(app, "Use the model's translation").click().run()
     assert (view(app).method, view(app).target) == ("greedy", "")
-
-
-def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) -> None:
-    app = open_experiment(visit, sentences="3", **{**HEAD, "score_kind": "weights"}, step="1000")
-    assert "For **bateau.**, the highest score of the predicting position" in visible_text(app)
-    bars = charts(app)[1]["data"]
-    assert [bar["name"] for bar in bars] == [
-        "reads un, writes bateau.",
-        "reads bateau., writes &lt;/s&gt;",
-    ]
-    box = next(element for element in app.selectbox if element.label == "Word")
-    box.set_value(0).run()
-    assert view(app).step == 0
-    assert "For **Elle**, the highest score of the predicting position" in visible_text(app)
-
-
-@pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
-def test_unusual_texts_are_aligned(visit: Visit, text: str) -> None:
-    app = open_experiment(visit, sentences="3", text=text, **HEAD)
-    assert not app.exception
-    assert bool(messages(app)) != bool(app.get("plotly_chart"))
-
-
-def test_a_text_of_many_words_is_not_drawn(visit: Visit) -> None:
-    app = open_experiment(visit, sentences="3", text="the lamp " * 40, **HEAD)
-    assert "more than 64 words" in app.info[-1].value

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, component_data, messages, view
+from tests.pages.conftest import Visit, component_data, messages, view
 from transformer import Trace, Translator
-from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
-from transformer.measures.registry import VECTORS
 from transformer.ui.pages.home import trace_files
 from transformer.ui.services import shared
 from transformer.ui.services.trace_cache import CachedTrace
@@ -36,13 +34,6 @@ def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> 
     assert side["n_heads"] == 4
 
 
-@pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
-def test_any_set_of_heads_can_be_in_the_address(visit: Visit, heads: str) -> None:
-    app = visit("app.py?depth=heads", heads=heads)
-    assert not app.exception
-    assert component_data(app)[0]["start"]["heads"] == heads
-
-
 def test_a_second_sentence_is_compared(visit: Visit) -> None:
     app = visit("app.py?depth=heads", text="She hides books.", other="A pilot finds bread.")
     header = component_data(app)[0]
@@ -54,25 +45,6 @@ def test_a_second_sentence_is_compared(visit: Visit) -> None:
     next(element for element in app.button if element.label == "Stop comparing").click().run()
     assert len(component_data(app)[0]["sides"]) == 1
     assert view(app).other == ""
-
-
-def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
-    app = visit("app.py?depth=heads", text="The dog sleeps.", view="compare")
-    header = component_data(app)[0]
-    first, second = (side["source"].split() for side in header["sides"])
-    assert header["second_kind"] == "other"
-    assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
-    assert view(app).other == ""  # the default is not in the address
-    assert len(component_data(visit("app.py?depth=heads", text="The dog sleeps."))[0]["sides"]) == 1
-    data = component_data(
-        visit("app.py?depth=heads", view="compare", other="A pilot finds bread.")
-    )[0]
-    assert data["sides"][1]["source"] == "A pilot finds bread."
-
-
-def test_the_explorer_lists_notable_heads_but_not_in_a_lesson(visit: Visit) -> None:
-    assert component_data(visit("app.py?depth=heads"))[0]["has_notices"]
-    assert not component_data(visit("app.py?depth=heads", lesson="back"))[0]["has_notices"]
 
 
 def test_another_model_reads_the_same_sentence(
@@ -101,19 +73,6 @@ def test_a_forced_token_is_compared_with_the_original(visit: Visit) -> None:
     app = visit("app.py?depth=heads", view="decoding", force="999:5")
     assert "There is no step 999 to change" in messages(app)[0]
     assert len(component_data(app)[0]["sides"]) == 1
-
-
-def test_vectors_are_sent_only_to_the_query_key_view(visit: Visit) -> None:
-    def parts(app: AppTest) -> set[str]:
-        return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
-
-    assert parts(visit("app.py?depth=heads")) == {"weights"}
-    # Without a head in the address, the browser first reports the head that it opens.
-    assert parts(visit("app.py?depth=heads", view="query-key", kind="decoder")) == {"weights"}
-    vector_parts = parts(
-        visit("app.py?depth=heads", view="query-key", kind="decoder", layer="1", head="2")
-    )
-    assert vector_parts == {"weights", *VECTORS}
 
 
 def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:

@@ -69,15 +69,6 @@ def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -
     assert "75.0%" in text  # rollout's limitation, for two layers
 
 
-def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:
-    app = open_experiment(visit, layer="0", head="1", row="1", column="1")
-    app.segmented_control[0].set_value("encoder").run()
-    assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
-    header = component_data(app)[0]
-    assert (header["cell"], header["writes"]) == (None, None)
-    assert header["rows"] == header["columns"]
-
-
 def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) -> None:
     app = open_experiment(visit)
     buttons = {button.label: button for button in app.button}
@@ -94,26 +85,6 @@ def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) ->
     assert matches
     assert (view(app).layer + 1, view(app).head + 1) == tuple(map(int, matches.groups()))
     assert view(app).row == -1
-
-
-def test_a_cell_links_to_its_blanking(visit: Visit) -> None:
-    app = open_experiment(visit, layer="0", head="1", row="2", column="1")
-    buttons = {button.label: button for button in app.button}
-    assert "Calculate this cell step by step" in buttons
-    buttons["Blank this cell"].click().run()
-    assert not app.exception
-    assert (view(app).depth, view(app).row, view(app).column) == ("off", 2, 1)
-    without_cell = open_experiment(visit, layer="0", head="1")
-    assert "Calculate this head step by step" in {button.label for button in without_cell.button}
-
-
-def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
-    app = open_experiment(visit, step="900")
-    menu = next(box for box in app.selectbox if box.label == "Output token")
-    assert view(app).step == len(menu.options) - 1
-    menu.set_value(2).run()
-    assert view(app).step == 2
-    assert app.query_params["step"] == "2"
 
 
 def contrast_menu(app: AppTest) -> Selectbox[int]:
@@ -136,13 +107,6 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
     with contextlib.redirect_stdout(io.StringIO()):
         run_program(app.code[1].value, namespace)
     assert list(namespace["table"].columns[3:]) == ["gradient"]  # type: ignore[attr-defined]
-
-
-def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
-    app = open_experiment(visit, step="2", against="1")
-    assert not messages(app)
-    assert view(app).against == -1
-    assert "have no answer" not in main_text(app)
 
 
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
@@ -171,19 +135,6 @@ def test_long_texts_have_no_value_zeroing_and_longer_ones_are_rejected(
     app = open_experiment(visit, text="hides books the lamp " * 16, **SHORT_TARGET)
     assert "is computed for up to 128" in app.info[0].value
     assert not component_data(app)
-
-
-@pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
-def test_unusual_texts_are_attributed(visit: Visit, text: str) -> None:
-    app = open_experiment(visit, text=text)
-    assert not app.exception
-    assert bool(messages(app)) != bool(component_data(app))
-
-
-def test_an_invalid_pair_in_the_address_is_reported(visit: Visit) -> None:
-    app = open_experiment(visit, measure_pair="norm-weight")
-    assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
-    assert component_data(app)[0]["shown"] == ["weight", "norm"]
 
 
 def test_a_computation_over_the_time_limit_is_cancelled(

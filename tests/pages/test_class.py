@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
-    TEACHER_TOKEN,
     class_line_data,
     field,
     follow_link,
@@ -27,9 +25,7 @@ from tests.pages.class_visits import (
     with_visitor_id,
 )
 from tests.pages.conftest import ROOT, Visit, messages, text_field, type_text, view
-from transformer.classroom import Classes
 from transformer.ui.base.registry import CLASS, HOME, PAGES
-from transformer.ui.base.visitor import new_id
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import message
@@ -107,22 +103,6 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     assert only_class().members() == ()
 
 
-def test_a_browser_without_cookies_can_join(visit: Visit, token: str) -> None:
-    classroom = live_classes.classes().open(token, new_id())
-    app = visit(CLASS, code=classroom.code)
-    press(app, "Join")  # with an id for this session only
-    assert len(classroom.members()) == 1
-
-
-def test_an_invalid_limits_file_is_reported_on_this_page_only(
-    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "limits.toml").write_text('teacher_token = "short"')
-    monkeypatch.setenv("HEADS_UP_LIMITS", str(tmp_path / "limits.toml"))
-    assert "teacher_token must have 12 to 200 characters" in messages(visit(CLASS))[0]
-    assert messages(visit("pages/glossary.py")) == []
-
-
 @pytest.mark.usefixtures("token")
 def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     teacher = open_as_teacher(visit, "app.py?depth=heads")
@@ -184,30 +164,6 @@ def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
     followed_view = only_class().view_to_follow
     assert followed_view is not None
     assert "exact" not in followed_view.params
-
-
-@pytest.mark.usefixtures("token")
-def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "app.py?depth=heads")
-    student = join_as_student(visit, only_class())
-    assert view(student).depth == "heads"
-    live_classes.classes().end(teacher.session_state["visitor"])
-    classroom = live_classes.classes().open(TEACHER_TOKEN, teacher.session_state["visitor"])
-    live_classes.classes().join(classroom.code, student.session_state["visitor"])
-    rerun(teacher)
-    assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == ""
-    follow_link(teacher, "pages/glossary.py")
-    rerun(student)  # for the first time since the first class
-    assert heading(student) == "Glossary"
-
-
-@pytest.mark.usefixtures("token")
-def test_a_too_long_address_is_not_followed(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "app.py?depth=heads")
-    before = only_class().view_to_follow
-    type_text(teacher, "boat " * 5000)
-    assert only_class().view_to_follow == before
 
 
 @pytest.mark.usefixtures("token")
@@ -313,13 +269,3 @@ def test_the_qr_code_has_the_size_of_its_version() -> None:
     assert {grey.getpixel((i, i)) for i in range(4 * membership.QR_MODULE_PIXELS)} == {255}
     # The corner of a finder pattern.
     assert grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
-
-
-def test_the_teacher_token_is_generated_once_and_printed(
-    visit: Visit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("HEADS_UP_LIMITS", raising=False)
-    token = live_classes.generated_token()
-    assert token == live_classes.generated_token()
-    assert isinstance(live_classes.classes(), Classes)
-    assert live_classes.classes().open(token, new_id()).code

@@ -23,10 +23,9 @@ from tests.pages.class_visits import (
     with_visitor_id,
 )
 from tests.pages.class_visits import page_markdown as markdown
-from tests.pages.conftest import ROOT, Visit, download_labels, messages, view, visible_text
+from tests.pages.conftest import Visit, download_labels, messages, view, visible_text
 from transformer.analysis.evidence.proportions import paired_difference
 from transformer.classroom.codes import show_code
-from transformer.classroom.examples import EXAMPLES
 from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import questions
 from transformer.ui.services import downloads
@@ -34,7 +33,6 @@ from transformer.ui.services.class_updates import message
 
 __all__ = ["token"]  # a fixture
 SCRIPT = "<script>alert(1)</script>"
-CHECKPOINTS = ROOT / "checkpoints"
 TABLE = '<table class="hu-rounds">'
 
 
@@ -176,14 +174,6 @@ def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> No
 
 
 @pytest.mark.usefixtures("token")
-def test_an_unknown_teaching_code_is_reported_in_one_sentence(visit: Visit) -> None:
-    open_as_teacher(visit)
-    app = with_visitor_id(visit(CLASS, code="AAA AAA AAA AAA"))
-    press(app, "Join")
-    assert messages(app)[0].startswith("There is no class with this code")
-
-
-@pytest.mark.usefixtures("token")
 def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     curie = open_as_teacher(visit, "pages/inside.py")
     classroom = only_class()
@@ -247,17 +237,6 @@ def test_controls_of_a_teacher_who_has_left_do_nothing(visit: Visit, key: str) -
 
 
 @pytest.mark.usefixtures("token")
-def test_showing_the_answers_says_that_it_ends_the_question(visit: Visit) -> None:
-    """ "Ask again" disappears once the answers of the first round are shown."""
-    teacher, warning = open_as_teacher(visit), "you cannot ask this question again"
-    ask(teacher, "Why?", "A\nB")
-    assert warning in main_text(teacher)
-    press(teacher, "class-question-show-1")
-    assert warning not in main_text(teacher)
-    assert "class-question-again-1" not in {button.key for button in teacher.button}
-
-
-@pytest.mark.usefixtures("token")
 def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     classroom = only_class()
@@ -294,41 +273,9 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
 
 
-@pytest.mark.usefixtures("token", "browser_questions_answered")
-def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
-    projector = open_projector(visit, teacher, folder=CHECKPOINTS)
-    press(follow_link(teacher, "app.py"), "lesson-start")
-    rerun(projector)
-    assert view(projector).lesson == "umbrella"
-    assert "have answered" in str([bar.proto.text for bar in projector.get("progress")])
-    lesson_buttons = ("guess-", "show-", "check-", "lesson-")
-    assert any((button.key or "").startswith(lesson_buttons) for button in teacher.button)
-    assert not [
-        button for button in projector.button if (button.key or "").startswith(lesson_buttons)
-    ]
-    press(teacher, "Show the answers")
-    rerun(projector)
-    assert heading(projector) == heading(teacher)
-    assert projector.info[0].value == teacher.info[0].value
-    assert not [
-        button for button in projector.button if (button.key or "").startswith(lesson_buttons)
-    ]
-
-
 @pytest.mark.usefixtures("token")
 def test_a_student_cannot_open_the_projector_window(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann", screen="1")
     ask(teacher, "Why?", "Because\nOf course")
     assert answer_buttons(rerun(ann)) == ["class-answer-1-0-0", "class-answer-1-0-1"]
-
-
-@pytest.mark.usefixtures("token")
-@pytest.mark.parametrize("title", EXAMPLES)
-def test_every_example_can_be_asked(visit: Visit, title: str) -> None:
-    teacher = open_as_teacher(visit)
-    teacher.selectbox(key="class-ask-example").select(title).run()
-    press(teacher, "Ask the class")
-    [status] = only_class().measured.all()
-    assert status.question == EXAMPLES[title]

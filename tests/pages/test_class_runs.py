@@ -27,7 +27,6 @@ from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.training.run_config import PairsRun
-from transformer.ui.pages.classroom.runs import seed_count
 from transformer.ui.services.class_updates import message
 
 __all__ = ["token"]  # a fixture
@@ -83,19 +82,6 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
     assert jobs.run(her_run).status == "queued"
     only_class().end()
     assert "Someone else's run" in page_markdown(open_run(teacher, her_run))
-
-
-def test_a_run_of_several_students_has_one_card_with_their_names(visit: Visit, jobs: Jobs) -> None:
-    teacher = open_as_teacher(visit)
-    for name in ("Ann", "Bob"):
-        press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
-    [card] = run_cards(rerun(teacher))
-    assert (card["owner"], card["curve"], card["accuracy"]) == ("Ann, Bob", [], None)
-    folder = jobs.folder(card["name"])
-    folder.append_metrics({"step": 1, "loss": 2.5})
-    folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
-    [card] = run_cards(rerun(teacher))
-    assert (card["curve"], card["accuracy"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
 def test_a_class_race_gives_every_student_a_run_and_a_link_to_the_race(
@@ -175,17 +161,6 @@ def test_a_teacher_controls_the_race_of_the_class_and_its_students_do_not(
     only_class().end()
 
 
-@pytest.mark.parametrize("race", RACES)
-@pytest.mark.parametrize("members", [1, 2, 7, 30])
-def test_a_class_race_has_enough_runs_for_all_students_and_a_verdict(
-    race: str, members: int
-) -> None:
-    seeds, entries = seed_count(race, members), len(RACES[race].entries)
-    assert seeds >= MIN_SEEDS
-    assert seeds * entries >= members
-    assert seeds == MIN_SEEDS or (seeds - 1) * entries < members
-
-
 def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
@@ -209,18 +184,6 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
     assert run_cards(rerun(teacher)) == []
     assert "is not shared" in " ".join(box.value for box in open_run(teacher, name).warning)
-
-
-def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:
-    for visitor in ("visitor-1", "visitor-2"):
-        jobs.submit(make_run_config("copy", title="Earlier"), visitor)
-    teacher = open_as_teacher(visit)
-    ann = join_as_student(visit, only_class(), "Ann")
-    press(teacher, "Stop leading")
-    for app, position in ((ann, 3), (teacher, 1)):
-        app.switch_page(TRAIN).run()
-        press(app, "train-sort")
-        assert jobs.run(app.query_params["run"]).queue_position == position
 
 
 def test_curves_of_runs_in_the_students_tabs_are_drawn_for_the_class(visit: Visit) -> None:

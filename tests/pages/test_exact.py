@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.figures.deno import drawn
 from tests.pages.conftest import Visit, component_data, view
-from transformer.figures.glossary import TERMS, tip
+from transformer.figures.glossary import TERMS
 from transformer.inference import Translator
 from transformer.measures.words import merge, words
-from transformer.ui.base.address import View
 from transformer.ui.base.registry import PAGES
 
 TEXT = "The baker paints a boat."
@@ -52,12 +51,6 @@ def test_the_toggle_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -
     assert "exact" not in click_toggle(app).query_params
 
 
-def test_the_explorer_gets_the_toggles_value(visit: Visit) -> None:
-    app = visit("app.py?depth=heads", text=TEXT)
-    assert component_data(app)[0]["exact"] == 0
-    assert component_data(click_toggle(app))[0]["exact"] == 1
-
-
 def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> None:
     trace = translator.trace(TEXT)
     sentence, table = component_data(visit("app.py?depth=steps", text=TEXT))
@@ -77,14 +70,6 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
         assert step["chosen"] in step["candidates"]
     weights = merge(trace.weights("cross", 0), word_numbers, words(trace.src_tokens))
     assert weights.shape[1] >= len(step_words)
-
-
-def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
-    app = visit("app.py?depth=off", text=TEXT, layer="1", head="2")
-    box = next(element for element in app.selectbox if element.label == "Layer")
-    assert (box.options, box.value) == (["1", "2"], 1)
-    box = next(element for element in click_toggle(app).selectbox if element.label == "Layer")
-    assert (box.options, box.value) == (["1", "2"], 1)  # the toggle renames tokens only
 
 
 def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> None:
@@ -111,18 +96,3 @@ def test_the_glossary_has_all_terms_and_a_search(visit: Visit) -> None:
     assert len([element for element in app.get("page_link") if element.proto.label == "Show"]) == 1
     app.text_input[0].set_value("xyzzy").run()
     assert "No term matches" in app.info[0].value
-
-
-def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
-    app = visit("app.py?depth=steps", method="sample")
-    sliders = {slider.label: slider.help for slider in app.slider}
-    for name in ("temperature", "top_k", "top_p"):
-        label = View.fields()[name].label
-        assert sliders[label] == tip(label)
-
-
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_explorer_has_the_terms_too(visit: Visit, kind: str) -> None:
-    terms = component_data(visit("app.py?depth=heads"))[0]["terms"]
-    names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
-    assert terms[kind] == tip(names[kind])

@@ -6,7 +6,7 @@ import re
 import shutil
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,14 +15,12 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, charts, download_labels, messages, visible_text
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.evidence.verdicts import VerdictWord
 from transformer.analysis.findings import FINDINGS
-from transformer.analysis.findings.saved_findings import FINDINGS_FILE, save_findings
+from transformer.analysis.findings.saved_findings import save_findings
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, ComputationService
 from transformer.jobs.computation import (
-    KINDS,
     RESULT,
     RESULTS_FOLDER,
     record_latest,
@@ -74,20 +72,6 @@ def test_without_results_all_findings_are_listed_as_not_measured(visit: Visit) -
     for published in FINDINGS.values():
         assert published.claim in labels
         assert published.source in page_text
-
-
-def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
-    app = open_experiment(visit, sentences=str(N))
-    for name in ("single", "rare"):
-        app.button(key=f"open-{name}").click().run()
-        page_text, published = main_text(app), FINDINGS[name]
-        assert display_text(published.rule) in page_text
-        assert f"{min(N, published.max_sentences)} sentences; takes about" in page_text
-        assert [button.label for button in app.button].count("Run") == 1
-        assert app.query_params["finding"] == name
-    app.button(key="open-rare").click().run()
-    assert "finding" not in app.query_params
-    assert display_text(FINDINGS["rare"].rule) not in main_text(app)
 
 
 def test_verdicts_are_shown_with_reasons_figures_and_files(
@@ -150,36 +134,6 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     assert f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})" in page_text
     assert f"{BADGES['does not hold here'][1]} Does not hold here" in page_text
     assert "Run all" in [button.label for button in app.button]
-
-
-def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
-    store_finding(
-        checkpoints,
-        tmp_path / "runs",
-        "single",
-        {
-            "status": "failed",
-            "reason": f"sentence 3 of {tmp_path}/runs/x.arrow is <b>too</b> long",
-        },
-        "state.json",
-    )
-    app = open_experiment(visit, sentences=str(N))
-    assert "failed; click the claim for the reason" in main_text(app)
-    app.button(key="open-single").click().run()
-    (message,) = messages(app)
-    assert "sentence 3 of runs/x.arrow is" in message.replace("\\", "")
-    assert str(tmp_path) not in message.replace("\\", "")
-    assert "Try again" in [button.label for button in app.button]
-
-
-def test_all_findings_can_be_queued_together() -> None:
-    assert len(FINDINGS) <= KINDS["corpus"].max_per_visitor
-
-
-def test_every_verdict_has_its_own_icon_and_colour() -> None:
-    assert set(BADGES) == set(get_args(VerdictWord))
-    assert len({icon for _, icon in BADGES.values()}) == len(BADGES)
-    assert len({colour for colour, _ in BADGES.values()}) == len(BADGES)
 
 
 def test_run_all_submits_all_findings(
@@ -252,11 +206,3 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
     assert main_text(app).count("Included with the app: 1 Feb 1970") == 2
     assert len(effect_elements(app)) == 1
     assert "Run" in [button.label for button in app.button]
-
-
-def test_shipped_findings_of_other_weights_are_ignored(visit: Visit, folder: Path) -> None:
-    path = folder / "tiny" / FINDINGS_FILE
-    write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
-    page_text = main_text(open_experiment(visit, folder, finding="positional"))
-    assert "Included with the app" not in page_text
-    assert page_text.count("not measured yet") == len(FINDINGS)

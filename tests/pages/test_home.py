@@ -142,12 +142,6 @@ def test_heads_that_are_off_change_the_translation_and_the_address(
     assert sent(model, request)["original"] is None
 
 
-def test_a_link_without_a_head_of_this_model_switches_all_heads_on(visit: Visit) -> None:
-    app = visit("app.py", text=TEXT, off="c77.1")
-    assert "no head c77" in app.warning[0].value
-    assert picture(app)["off"] == ""
-
-
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])
 def test_an_invalid_prefix_is_reported(model: Model, prefix: tuple[int, ...]) -> None:
     data = sent(model, send_choice(model, text=TEXT, number=1, prefix=list(prefix)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -111,43 +110,6 @@ def test_the_selected_number_is_computed_and_its_code_prints_it(
     assert header["cell"] == {"row": 2, "column": 1, "in_this_table": False}
 
 
-def test_without_a_selected_number_the_largest_is_selected(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, box="encoder.ffn.norm")
-    header, values = tables(app)["Normalised"]
-    row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
-    assert header["cell"] == {"row": row, "column": column, "in_this_table": True}
-    open_address(app, row="1", column="9999")
-    header, values = tables(app)["Normalised"]
-    assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "in_this_table": True}
-
-
-def test_the_selected_table_is_expanded(visit: Visit, translator: Translator) -> None:
-    app = visit(PAGE, box="encoder.self_attn.key", layer="0", head="1")
-    assert "W^K of head 2" not in tables(app)
-    app.button(key="inside-show-w_k").click().run()
-    assert view(app).panel == "w_k"
-    _, values = tables(app)["W^K of head 2"]
-    config = translator.model.config
-    weight = translator.model.encoder.layers[0].self_attn.w_k  # type: ignore[union-attr]
-    expected = weight.detach()[config.d_k : 2 * config.d_k].T  # type: ignore[operator, index]
-    np.testing.assert_array_equal(values, expected.numpy())
-
-
-def test_an_input_links_to_the_box_that_computed_it(visit: Visit) -> None:
-    app = visit(PAGE, box="encoder.self_attn.query", layer="1")
-    app.button(key="inside-from-x").click().run()
-    assert (view(app).box, view(app).layer) == ("encoder.ffn.norm", 0)
-
-
-def test_another_head_is_shown(visit: Visit, translator: Translator) -> None:
-    app = visit(PAGE, text=TEXT, box="encoder.self_attn.value")
-    app.segmented_control(key="inside-head").set_value(2).run()
-    assert view(app).head == 2
-    trace = translator.trace(TEXT)
-    expected = trace["encoder.layers.0.self_attn.hook_value"][2]
-    np.testing.assert_array_equal(tables(app)["Values"][1], expected)
-
-
 def test_invalid_address_fields_are_reported(visit: Visit) -> None:
     app = visit(PAGE, box="encoder.7.nothing", section="all", panel="<b>x</b>", layer="9")
     assert not app.exception
@@ -211,23 +173,3 @@ def test_the_last_row_of_the_lens_is_the_models_prediction(
     assert lens["layout"]["shapes"][0]["x0"] == 0.5
     app.selectbox(key="lens-word").set_value(2).run()
     assert view(app).row == 2
-
-
-def test_the_larger_size_applies_to_all_views(visit: Visit) -> None:
-    app = visit(PAGE)
-    app.button(key="larger").click().run()
-    assert view(app).size == "large"
-    assert all(header["large"] for header, _ in view_data(app))
-    assert math.isfinite(view_data(app)[1][0]["max_abs"])
-
-
-@pytest.mark.parametrize("exact", ["0", "1"])
-def test_titles_and_tokens_follow_the_toggle(visit: Visit, exact: str) -> None:
-    app = visit(PAGE, box="encoder.self_attn.key", head="1", layer="0", exact=exact)
-    names = " ".join(box.value for box in app.markdown).replace("\\", "")
-    assert "of head 2" in names  # in both, as the toggle renames tokens only
-    learning = visit(PAGE, section="learning", exact=exact)
-    options = [option for box in learning.selectbox for option in box.options]
-    assert any("▁" in option for option in options) == (exact == "1")
-    first = next(option for option in options if ": " in option)
-    assert first.startswith("1: ")

@@ -23,7 +23,6 @@ from transformer.figures.box_layout import STOPS
 from transformer.measures.naming import token_name
 from transformer.training.schedule import paper_rate
 from transformer.ui.base.address import View
-from transformer.ui.base.model_description import ModelDescription
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
@@ -56,18 +55,6 @@ def test_a_batch_adds_an_axis(visit: Visit, translator: Translator, block: str) 
     assert "&lt;pad&gt;" in html(app)
 
 
-def test_boxes_without_another_view_have_no_toggle(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, box="encoder.memory")
-    assert {toggle.label for toggle in app.toggle} == {"Show tokens"}
-
-
-def test_an_example_sentence_is_not_in_the_batch_twice(visit: Visit) -> None:
-    app = visit(PAGE, text=ModelDescription().examples[1], box="encoder.self_attn.query")
-    app.toggle(key="inside-batch").set_value(True).run()
-    rows = cells(html(app), "The tokens of each key sequence")
-    assert len({line for _, line in rows}) == 3
-
-
 @pytest.mark.parametrize("row", [0, 2])
 def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     visit: Visit, translator: Translator, row: int
@@ -94,22 +81,6 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     header = next(data for data in component_data(app) if "drawings" in data)
     box = next(element for element in header["boxes"] if element["id"] == STOPS[-1])
     assert box["hint"] == (token_name(best_token).replace("▁", "") or "▁")
-
-
-def test_another_step_can_be_selected_at_the_end(visit: Visit) -> None:
-    app = visit(PAGE, text=SENTENCE, box=STOPS[-1])  # the first output
-    menu = next(box for box in app.selectbox if box.label == "Step")
-    menu.select_index(1).run()
-    assert view(app).row == 1
-    assert not messages(app)
-    assert "step 2 of" in visible_text(app, kinds=["html"])
-
-
-def test_other_boxes_show_no_next_token(visit: Visit) -> None:
-    app = visit(PAGE, text=SENTENCE, box=STOPS[0])
-    assert not [
-        element for element in app.get("html") if "The most probable tokens" in element.proto.body
-    ]
 
 
 def test_the_rate_is_equation_3_and_its_sliders_are_in_the_address(visit: Visit) -> None:
@@ -176,9 +147,3 @@ def test_bleu_equals_sacrebleu(visit: Visit, translator: Translator, target: str
     )
     for matched, total in zip(expected.counts, expected.totals, strict=True):
         assert f"<td>{matched} / {total}</td>" in html(app)
-
-
-def test_bleu_without_a_common_word_is_0(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, section="bleu", target="0123456789")
-    assert not app.exception
-    assert any(r"\mathrm{BLEU} = 0" in box.value for box in app.latex)

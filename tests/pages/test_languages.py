@@ -77,13 +77,6 @@ def test_languages_come_from_the_model_card(model_folder: Path) -> None:
     assert (unknown.source, unknown.target, unknown.languages) == ("Source", "Target", None)
 
 
-def test_an_invalid_model_card_does_not_break_a_page(visit: Visit, model_folder: Path) -> None:
-    (model_folder / "en-de" / "README.md").write_text("---\nlanguage: [German, <b>]\n---\n")
-    app = visit("app.py?depth=steps", model_folder, **DE)
-    assert not messages(app)
-    assert text_field(app)["reads"] == "Source"
-
-
 @pytest.mark.parametrize(("model", "target"), [("en-de", "German"), ("en-fr", "French")])
 def test_bands_and_all_heads_name_the_language(
     visit: Visit, model_folder: Path, model: str, target: str
@@ -94,50 +87,11 @@ def test_bands_and_all_heads_name_the_language(
     assert any(box.value.startswith(f"{target}: ") for box in app.markdown)
 
 
-def test_without_a_model_in_the_address_the_french_one_is_used(
-    visit: Visit, model_folder: Path
-) -> None:
-    assert view(visit("app.py?depth=steps", model_folder)).model == "en-fr"
-
-
-def test_examples_have_a_suggested_translation(visit: Visit, model_folder: Path) -> None:
-    for number, text in enumerate(PARALLEL_EXAMPLES["en"]):
-        app = visit("app.py?depth=steps", model_folder, text=text, method="forced", **DE)
-        assert app.text_input[0].proto.placeholder == PARALLEL_EXAMPLES["de"][number]
-    app = visit("app.py?depth=steps", model_folder, text="She hides.", method="forced", **DE)
-    assert app.text_input[0].proto.placeholder == "A correct translation"
-    assert "He says that he has bought a house." in text_field(app)["examples"]
-
-
-def test_an_example_translation_changes_with_the_language(visit: Visit, model_folder: Path) -> None:
-    params = {"method": "forced", "target": "Je suis étudiant.", "force": ""}
-    app = visit("app.py?depth=steps", model_folder, **params)
-    app.selectbox[0].select("en-de").run()
-    assert (view(app).target, view(app).method) == ("Ich bin Student.", "forced")
-    app.text_input[0].set_value("Ich bin eine Studentin.").run()
-    app.selectbox[0].select("en-fr").run()
-    # The visitor's German translation does not fit a French model, which translates instead.
-    assert (view(app).target, view(app).method) == ("", "greedy")
-    assert view(app).text == "I am a student."
-    assert not messages(app)
-
-
 def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, model_folder: Path) -> None:
     app = visit("app.py?depth=steps", model_folder, text="She has never seen the sea.")
     app.selectbox[0].select("fr-en").run()
     assert view(app).text == "Je suis étudiant."
     assert text_field(app)["reads"] == "French"
-
-
-def test_two_compared_models_are_labelled_with_their_names(
-    visit: Visit, model_folder: Path
-) -> None:
-    app = visit("app.py?depth=heads", model_folder, view="compare", other_model="en-de")
-    first, second = component_data(app)[0]["sides"]
-    assert (first["name"], second["name"]) == ("en-fr", "en-de")
-    assert first["source"] == second["source"]
-    one_model = visit("app.py?depth=heads", model_folder, view="compare", other="She hides.")
-    assert [side["name"] for side in component_data(one_model)[0]["sides"]] == ["", ""]
 
 
 def test_models_with_different_vocabularies_are_compared(
@@ -158,23 +112,6 @@ def test_models_with_different_vocabularies_are_compared(
     assert {*first} & {*second}
 
 
-def test_french_references_are_not_used_for_another_target_language(
-    visit: Visit, model_folder: Path
-) -> None:
-    french = visit("pages/research.py", model_folder, experiment="alignment", sentences="120")
-    assert "with gold links" in main_text(french)
-    italian = visit(
-        "pages/research.py", model_folder, experiment="alignment", sentences="120", model="en-it"
-    )
-    page_text = main_text(italian)
-    assert "this model writes Italian" in page_text
-    assert "120 without a translation (the model's own is used)" in page_text
-    assert "no gold links" in page_text
-    assert "Hand-aligned" not in italian.button_group[1].options
-    into_english = visit("pages/research.py", model_folder, experiment="alignment", model="fr-en")
-    assert not {"Bundled sentences", "Hand-aligned"} & {*into_english.button_group[1].options}
-
-
 def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:
     app = visit(
         "pages/research.py",
@@ -188,14 +125,6 @@ def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path)
     expected = Corpus.linked("de").sentences
     assert f"{expected[0].source}\n    {expected[0].target}" in code_texts
     assert "10 with gold links" in main_text(app)
-
-
-def test_later_positions_without_french_references(visit: Visit, model_folder: Path) -> None:
-    note = "so for this model its own translations are used instead"
-    assert note not in main_text(visit("pages/inside.py?tab=positions", model_folder, topic="far"))
-    assert note in main_text(
-        visit("pages/inside.py?tab=positions", model_folder, topic="far", **DE)
-    )
 
 
 @pytest.fixture(scope="module")
@@ -233,8 +162,3 @@ def test_the_target_language_is_selected_in_a_menu(visit: Visit, folder: Path, p
     app.selectbox("target-language").select("").run()
     assert app.query_params["text"] == TEXT
     assert not messages(app)
-
-
-def test_a_model_with_one_target_language_has_no_menu(visit: Visit, checkpoints: Path) -> None:
-    app = visit("app.py?depth=steps", checkpoints)
-    assert not [box for box in app.selectbox if box.key == "target-language"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +11,7 @@ from streamlit.testing.v1 import AppTest
 from tests.figures.deno import lesson_replies
 from tests.pages.conftest import ROOT, Visit, messages, send_choice, view, visible_text
 from transformer.figures.packing import unpack
-from transformer.text.languages import front_matter
 from transformer.ui.base.registry import HOME, PAGES
-from transformer.ui.pages.home import Home
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.course import (
     BY_NAME,
@@ -154,14 +151,6 @@ def test_giving_up_shows_an_answer(visit: Visit) -> None:
     assert "The one answer is wrong." in main_text(app)
 
 
-def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
-    app = visit(LIST_PAGE)
-    labels = [button.label for button in app.button]
-    assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
-    app.button("lesson-start").click().run()
-    assert f"Lesson 1 of {len(CORE)}" in main_text(app)
-
-
 @pytest.mark.parametrize("lessons", [CORE, EXTRA], ids=["core", "more"])
 def test_the_course_leads_from_the_first_lesson_to_the_end(
     visit: Visit, lessons: tuple[Lesson, ...]
@@ -183,74 +172,11 @@ def test_the_course_leads_from_the_first_lesson_to_the_end(
     assert "**0 correct at the first attempt**" in main_text(app)
 
 
-@pytest.mark.usefixtures("browser_questions_answered")
-def test_lessons_keep_the_visitors_display_settings(visit: Visit) -> None:
-    app = open_lesson(visit, "umbrella")
-    app.button("larger").click().run()
-    for name in ("umbrella", "row"):
-        guess(app, name, 0)
-        assert view(app).size == "large"
-        app.button("lesson-next").click().run()
-        assert (view(app).size, view(app).lesson) == ("large", following(name))
-
-
-def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "checkpoints-of-three-pairs"
-    for name in ("en-de", "en-fr", "fr-en"):
-        shutil.copytree(checkpoints / "tiny", folder / name)
-        (folder / name / "README.md").write_text(front_matter(name.split("-")) + "# A tiny model\n")
-    for model, lesson_model in {"en-de": "en-de", "": "", "fr-en": ""}.items():
-        # A model that cannot read the lessons' sentence is replaced by the first one.
-        app = visit("app.py?depth=steps", folder, **({"model": model} if model else {}))
-        app.session_state["lesson_opened"] = "norm"
-        app.session_state["view"]["View"]["lesson"] = "norm"
-        app.run()
-        assert view(app).model == lesson_model
-
-
-def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
-    app = open_lesson(visit, "scale", "app.py?depth=steps")
-    assert BY_NAME["scale"].title in main_text(app)
-    guess(app, "scale", 0)
-    assert app.title[0].value == PAGES["pages/inside.py"].title
-    app.switch_page(HOME).run()
-    app.button("lesson-own").click().run()
-    assert app.title[0].value == PAGES["pages/inside.py"].title
-
-
-def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
-    app = visit("pages/inside.py?tab=positions", CHECKPOINTS, lesson="cosine", topic="waves")
-    assert app.title[0].value == "Learn"
-    assert BY_NAME["cosine"].misprint.replace("\\", "") in main_text(app)
-
-
-def test_closing_a_lesson_keeps_the_view(visit: Visit) -> None:
-    app = visit("app.py?depth=steps", lesson="norm", text="She hides books.")
-    app.button("lesson-close").click().run()
-    assert BY_NAME["norm"].title not in main_text(app)
-    assert view(app) == Home(depth="steps", text="She hides books.")
-
-
 @pytest.mark.parametrize("name", ["77", "-1", "two"])
 def test_an_unknown_lesson_is_reported(visit: Visit, name: str) -> None:
     app = visit("app.py?depth=steps", lesson=name)
     assert len(messages(app)) == 1
     assert "lesson" in messages(app)[0]
-
-
-def test_answers_can_be_reset(visit: Visit) -> None:
-    app = open_lesson(visit, "scale")
-    guess(app, "scale", 0)
-    app.button("lesson-all").click().run()
-    assert f"1 of {len(CORE)} lessons done" in main_text(app)
-    end = visit(LIST_PAGE, CHECKPOINTS, lesson="end")
-    assert f"0 of {len(CORE)} lessons done" in main_text(end)  # another session is another visitor
-    app.button("open-scale").click().run()
-    for _ in CORE[CORE.index(BY_NAME["scale"]) :]:
-        app.button("lesson-next").click().run()
-    assert f"1 of {len(CORE)} lessons done" in main_text(app)
-    app.button("reset-answers").click().run()
-    assert f"0 of {len(CORE)} lessons done" in main_text(app)
 
 
 def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(

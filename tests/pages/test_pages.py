@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.figures.deno import drawn
@@ -20,7 +19,6 @@ from tests.pages.conftest import (
     view,
 )
 from transformer import Translator
-from transformer.ui.base.address import EXAMPLES
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.services import model_list, models
 
@@ -120,26 +118,6 @@ def test_the_page_shows_the_translators_translation_and_steps(
     ]
 
 
-def test_a_forced_translation_is_scored(visit: Visit) -> None:
-    app = visit("app.py?depth=steps", method="forced", exact="1")
-    assert "Write your own translation" in app.info[0].value
-    assert not component_data(app)
-    app.text_input[0].set_value("Le pilote vend un bateau.").run()
-    assert not app.info
-    sentence, table = component_data(app)
-    assert sentence["text"] == "Le pilote vend un bateau."
-    assert len(drawn("table", table)) == len(sentence["tokens"])
-    assert drawn("table", table)[-1]["last"]
-
-
-def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
-    app = visit("app.py?depth=steps", method="sample", seed="5")
-    first = component_data(app)[0]["text"]
-    assert component_data(app.number_input[0].set_value(6).run())[0]["text"] != first
-    assert component_data(app.number_input[0].set_value(5).run())[0]["text"] == first
-    assert view(app).seed == 5
-
-
 @pytest.mark.parametrize("page", TRANSLATING_PAGES)
 def test_an_empty_sentence_is_explained(visit: Visit, page: str) -> None:
     app = visit(page, text="   ")
@@ -205,15 +183,6 @@ def test_model_and_sentence_stay_when_the_page_changes(
     assert params.items() <= dict(app.query_params).items()
 
 
-@pytest.mark.parametrize("page", SENTENCE_PAGES)
-def test_every_depth_offers_the_examples(visit: Visit, page: str) -> None:
-    app = visit(page)
-    field = text_field(app)
-    assert field["examples"][:2] == list(EXAMPLES[:2])
-    type_text(app, field["examples"][1])
-    assert view(app).text == text_field(app)["typed"] == field["examples"][1]
-
-
 def test_a_token_is_forced_and_undone(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     greedy = translator.translate(text)
@@ -245,25 +214,3 @@ def test_any_text_is_shown_as_plain_text(visit: Visit, text: str) -> None:
     assert component_data(app)[0]["source_tokens"][-1] == "</s>"
     side = component_data(send_choice(app, "glance", depth="heads"))[0]["sides"][0]
     assert side["src"][-1] == "</s>"
-
-
-def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translator) -> None:
-    text = "The baker paints a boat."
-    options = {"temperature": "2.0", "top_p": "1.0", "exact": "1"}
-    trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
-    logits = trace["hook_logits"].astype(np.float64)
-    probabilities = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    probabilities /= probabilities.sum(axis=-1, keepdims=True)
-    rows = zip(probabilities, trace.predicted_ids, strict=True)
-    # The probability mass of the tokens that are more probable than the sampled one.
-    masses = [row[row > row[piece]].sum() for row, piece in rows]
-    app = visit("app.py?depth=steps", text=text, method="sample", **options)
-    steps = drawn("table", component_data(app)[1])
-    assert [step.get("tail") for step in steps] == [
-        pytest.approx(mass, abs=1e-4) if mass >= 0.9 else None for mass in masses
-    ]
-    assert any("tail" in step for step in steps)
-    app = visit("app.py?depth=steps", text=text, method="sample", exact="1")
-    assert not any(
-        "tail" in step for step in drawn("table", component_data(app)[1])
-    )  # by default top-p is 0.9

@@ -105,14 +105,6 @@ def test_different_lengths_are_rejected_with_both_numbers(visit: Visit, model_fo
     assert not [element for element in app.button if element.label == "Patch every activation"]
 
 
-def test_without_a_second_sentence_an_example_is_offered(visit: Visit) -> None:
-    app = visit(PAGE, experiment="patching", text="She hides a boat.")
-    assert not messages(app)
-    assert "Write a corrupted sentence" in main_text(app)
-    app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
-    assert messages(app) == ["Both sentences are the same; replace a word in one of them."]
-
-
 def test_equal_translations_are_reported(visit: Visit) -> None:
     """The tiny model gives every source the same translation."""
     app = visit(PAGE, **PAIR)
@@ -120,12 +112,3 @@ def test_equal_translations_are_reported(visit: Visit) -> None:
     (message,) = messages(app)
     assert message.startswith("This could not be measured: the two translations do not differ")
     assert [element for element in app.button if element.label == "Try again"]
-
-
-def test_an_example_pair_is_selected_with_one_click(visit: Visit) -> None:
-    app = visit(PAGE, folder=Path("checkpoints"), experiment="patching")
-    pairs = [element for element in app.button if "→" in element.label]
-    assert len(pairs) == 5
-    pairs[0].click().run()
-    assert (view(app).text, view(app).other) == ("She reads the letter.", "She reads the book.")
-    assert not messages(app)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -95,45 +93,6 @@ def test_an_invalid_sentence_is_reported(visit: Visit, text: str, reason: str) -
     assert charts(app.button_group[1].set_value("waves").run())  # needs no sentence
 
 
-def test_the_matrix_is_labelled_with_the_sentence(visit: Visit, vocabulary: Vocabulary) -> None:
-    text = "The baker paints a boat."
-    pieces = vocabulary.tokens(vocabulary.encode(text))
-    labels = {}
-    for side in ("source", "target"):
-        app = visit(PAGE, topic="matrix", side=side, text=text, exact="1")
-        (chart,) = charts(app)
-        labels[side] = chart["layout"]["yaxis"]["ticktext"]
-        assert chart["layout"]["xaxis"]["title"]["text"] == "dimension"
-    expected = [f"{number} {escape(piece)}" for number, piece in enumerate(pieces, 1)]
-    assert labels["source"][: len(pieces)] == expected
-    assert labels["target"][0] == "1 &lt;s&gt;"
-
-
-def test_selected_waves_are_stored_in_the_address(visit: Visit) -> None:
-    app = visit(PAGE, topic="waves", waves="3,20")
-    assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 3", "dimension 20"]
-    app.multiselect[0].set_value([5]).run()
-    assert view(app).waves == "5"
-    assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 5"]
-    assert "cos(pos / 10000^(4/64))" in all_text(app)
-    app.multiselect[0].set_value([]).run()
-    assert len(charts(app)[0]["data"]) == 3
-
-
-@pytest.mark.parametrize("waves", ["64", "-1", "a", "1,,2", "1,2,3,4,5,6,7"])
-def test_invalid_waves_are_reported(visit: Visit, waves: str) -> None:
-    app = visit(PAGE, topic="waves", waves=waves)
-    assert "up to 6 dimensions from 0 to 63" in messages(app)[0]
-
-
-def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
-    app = visit(PAGE, topic="added", text="The baker paints a boat.")
-    assert len(charts(app)) == 2
-    text = all_text(app)
-    assert text.count("5.66") > 10  # √(64/2), at every position
-    assert "1 start" in text
-
-
 def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     app = visit(PAGE, topic="parts", side="target", exact="1")
     head = view(app).head
@@ -149,17 +108,6 @@ def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     assert float(error[1]) < 1e-4
     app.button_group[-1].set_value("attention").run()
     assert charts(app)[1]["data"][0]["zmax"] == 1
-
-
-def test_additive_scores_cannot_be_split_into_terms(
-    visit: Visit, tmp_path: Path, vocabulary: Vocabulary
-) -> None:
-    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
-    save_checkpoint(
-        tmp_path / "models" / "additive", Transformer(config).eval(), vocabulary, "# x\n"
-    )
-    app = visit(PAGE, tmp_path / "models", topic="parts")
-    assert "Additive scores cannot be split" in messages(app)[0]
 
 
 @pytest.mark.parametrize("topic", ["learned", "far"])
@@ -203,15 +151,6 @@ def test_learned_positions_are_compared_with_sinusoids(
     assert "Training used the first 7 positions" in all_text(app)
 
 
-def test_a_table_trained_on_few_positions_is_reported(
-    visit: Visit, jobs: Jobs, tmp_path: Path
-) -> None:
-    write_untrained_run(tmp_path / "runs" / "short", "learned", max_len=4)
-    app = visit(PAGE, topic="learned", learned="short")
-    assert "Training used only 4 positions" in all_text(app)
-    assert len(charts(app)) == 2
-
-
 def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
     model_params = write_two_runs(tmp_path / "runs")
     app = visit(PAGE, topic="far", **model_params)
@@ -237,26 +176,6 @@ def test_later_positions_are_measured_for_a_language(
     (chart,) = charts(app)
     assert len(chart["data"]) == 3
     assert "at most 512 can be translated at once" in all_text(app)
-
-
-def test_an_invalid_learned_checkpoint_is_reported(
-    visit: Visit, jobs: Jobs, tmp_path: Path
-) -> None:
-    model_params = write_two_runs(tmp_path / "runs")
-    weights = tmp_path / "runs" / "learned-run" / "checkpoint" / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-    app = visit(PAGE, topic="learned", **model_params)
-    assert "1000 bytes" in messages(app)[0]
-    shutil.rmtree(tmp_path / "runs" / "learned-run")
-    app = visit(PAGE, topic="learned", **model_params)
-    assert "No model here has learned positions yet" in all_text(app)
-
-
-def test_without_learned_positions_the_page_shows_sinusoids(visit: Visit) -> None:
-    app = visit(PAGE, topic="learned")
-    assert not messages(app)
-    assert len(charts(app)) == 2
-    assert "For comparison: sinusoids" in all_text(app)
 
 
 def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit) -> None:

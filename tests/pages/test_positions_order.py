@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from tests.pages.conftest import Visit, charts, messages, view, visible_text
+from tests.pages.conftest import Visit, messages
 from transformer import Translator
 from transformer.analysis.positions import ORDER_PAIR, reordering_effect
-from transformer.ui.pages.inside import TABS, TOPICS
 
 PAGE = "pages/inside.py?tab=positions"
 
@@ -39,34 +38,6 @@ def test_sentences_with_different_words_are_rejected(translator: Translator) -> 
         reordering_effect(translator, "The dog runs.", "The man runs.")
 
 
-def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
-    app = visit(PAGE)
-    assert not messages(app)
-    assert view(app).topic == "order"
-    table = visible_text(app, kinds=["html"])
-    assert all(text in table for text in ORDER_PAIR)
-    (chart,) = charts(app)
-    assert [trace["name"] for trace in chart["data"]] == ["with positions", "without"]
-    assert not app.latex
-    assert len(app.button_group[0].options) == len(TABS) <= 5
-    assert len(app.button_group[1].options) == len(TOPICS)
-
-
-def test_every_topic_opens_by_its_button(visit: Visit) -> None:
-    app = visit(PAGE, topic="learned")
-    for topic in TOPICS:
-        app.button_group[1].set_value(topic).run()
-        assert view(app).topic == topic
-        assert not messages(app)
-
-
-def test_the_picture_is_above_the_table(visit: Visit) -> None:
-    kinds = [element.type for element in visit(PAGE).main]
-    assert kinds.index("plotly_chart") < kinds.index("html", kinds.index("plotly_chart"))
-    before = [element.proto.body for element in visit(PAGE).get("html")]
-    assert any("Translations" in body for body in before)
-
-
 def test_clocks_turn_along_the_sentence_and_replay(visit: Visit) -> None:
     app = visit(PAGE, topic="clocks", text="The baker <i>paints</i>.")
     assert not messages(app)
@@ -79,10 +50,3 @@ def test_clocks_turn_along_the_sentence_and_replay(visit: Visit) -> None:
     assert 'data-turn="0"' in clock_html()
     next(button for button in app.button if button.label == "Replay").click().run()
     assert 'data-turn="1"' in clock_html()
-
-
-def test_the_formula_is_below_the_picture(visit: Visit) -> None:
-    app = visit(PAGE, topic="matrix")
-    kinds = [element.type for element in app.main]  # all elements, in the order of the page
-    assert kinds.index("plotly_chart") < kinds.index("latex")
-    assert len(app.latex) == 2

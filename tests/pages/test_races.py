@@ -8,7 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -79,21 +78,6 @@ def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs)
     )
 
 
-def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
-    app = visit(PAGE)
-    seeds = next(
-        element for element in app.button_group if element.label == "Seeds of each setting"
-    )
-    assert "cannot reach a verdict" not in visible_text(app)
-    seeds.set_value(1).run()
-    # The page says so before the race starts.
-    assert "This race cannot reach a verdict: a verdict needs 3 seeds" in visible_text(app)
-    assert "9 settings × 1 seed = 9 runs" in visible_text(app)
-    start_button(app, "scores").click().run()
-    assert [run.race.seed for run in race_runs(jobs)] == [1] * 9
-    assert "too few seeds for a verdict, which needs 3" in visible_text(app)
-
-
 def test_a_race_over_the_limit_is_reported(visit: Visit, jobs: Jobs) -> None:
     submit_race(jobs, "scores", OTHER_VISITOR)
     app = visit(PAGE)
@@ -138,28 +122,6 @@ def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
     assert "race" not in app.query_params
 
 
-def test_a_deleted_race_is_reported(visit: Visit, jobs: Jobs) -> None:
-    app = visit(PAGE, race="scores-00000000")
-    assert "There is no race 'scores-00000000'; it may have been deleted." in visible_text(app)
-
-
-def test_races_of_others_are_listed_after_own_ones(visit: Visit, jobs: Jobs) -> None:
-    submit_race(jobs, "heads", OTHER_VISITOR, (1,))
-    app = visit(PAGE)
-    links = [link.proto.label for link in app.get("page_link")]
-    assert "**Heads**" in links
-    assert "someone else's" in visible_text(app)
-    assert "0 of 4 runs ended" in visible_text(app)
-
-
-def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
-    steps = np.arange(1.0, 26)
-    last_steps, loss = race_page._smooth(steps, steps**2)
-    assert last_steps.tolist() == [10, 20]  # the last five steps are left out
-    assert loss.tolist() == [np.mean(steps[:10] ** 2), np.mean(steps[10:20] ** 2)]
-    assert len(race_page._smooth(steps[:3], steps[:3])[0]) == 0
-
-
 def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     app = visit(WHY, part="scores", dk="16", seed="5")
     row = measure((16,), seed=5).set_index("score").loc["dot"]
@@ -172,15 +134,6 @@ def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     button.click().run()
     assert not app.exception
     assert (app.query_params["seed"], app.query_params["dk"]) == ("6", "16")
-
-
-def test_scores_without_a_model_or_a_sentence(visit: Visit, tmp_path: Path) -> None:
-    app = visit(WHY, tmp_path / "empty", part="scores")
-    assert "No model is available. Train one to measure its heads here." in visible_text(app)
-    app = visit(WHY, part="scores", text=" ")
-    assert app.warning
-    app = visit(WHY, part="scores", dk="9999")
-    assert "must be a whole number from 1 to 1024" in visible_text(app)
 
 
 def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
@@ -232,13 +185,6 @@ def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Pa
     assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in visible_text(app)
     (chart,) = charts(app)
     assert set(RACES["layers"].entries) <= {trace.get("name") for trace in chart["data"]}
-
-
-def test_without_a_shipped_race_one_can_be_started(visit: Visit) -> None:
-    app = visit(PAGE, race="layers")
-    assert not messages(app)
-    assert "Included with the app" not in visible_text(app)
-    assert "Start the race: layers" in [button.label for button in app.button]
 
 
 def test_the_train_page_shows_a_run_without_a_checkpoint(visit: Visit, jobs: Jobs) -> None:

@@ -6,7 +6,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, browser_views, messages, visible_text
-from transformer.figures.page_icons import EXPERIMENT_PICTURES
 from transformer.ui.pages.research import EXPERIMENTS, QUESTIONS
 
 PAGE, TEXT = "pages/research.py", "She hides a boat."
@@ -16,11 +15,6 @@ def links(app: AppTest) -> dict[str, str]:
     """Return the experiment in the address of each link to the page, by its label."""
     protos = [element.proto for element in app.get("page_link")]
     return {proto.label: proto.query_string for proto in protos if proto.page == "research"}
-
-
-def test_every_experiment_has_a_question_and_a_picture() -> None:
-    assert [*EXPERIMENTS] == [*QUESTIONS] == [*EXPERIMENT_PICTURES]
-    assert all(question.endswith("?") for question in QUESTIONS.values())
 
 
 def test_the_index_has_a_card_for_each_experiment_and_no_settings(visit: Visit) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import html
 import io
 import json
-import math
 import re
 import shutil
 import time
@@ -29,9 +28,7 @@ from tests.pages.conftest import (
 )
 from tests.pages.research_visits import button, grid, run_report, store_result
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.roles.head_roles import ROLE_MEASURES
 from transformer.jobs.computation import RESULTS_FOLDER
-from transformer.measures import MEASURES
 from transformer.measures.naming import head_name
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
@@ -40,12 +37,6 @@ from transformer.ui.pages.research.roles import format_measure
 
 PAGE = "pages/research.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")
-
-
-def test_every_measure_is_in_a_heads_table(report_and_key: tuple[dict[str, Any], str]) -> None:
-    offsets = {"offset", "backwards_offset"}  # positions, which are not measures
-    assert set(MEASURES) == set(report_and_key[0]["cards"][0]["measures"]) - offsets
-    assert set(ROLE_MEASURES.values()) <= set(MEASURES)
 
 
 @pytest.fixture(scope="module")
@@ -149,19 +140,6 @@ def test_all_heads_have_a_cell_with_their_measure(
         assert f"{24 - n_without_role} of 24 heads have a role" in visible_text(app)
 
 
-def test_a_measure_that_the_corpus_lacks_is_reported(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
-    app = open_experiment(visit, colour="aligned")
-    assert "no gold links" in app.info[0].value
-    assert all(
-        level is None
-        for grid_data in grid(app)["grids"]
-        for row in grid_data["levels"]
-        for level in row
-    )
-
-
 def test_the_card_has_the_heads_numbers_and_its_offsets(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
@@ -208,15 +186,6 @@ def test_the_strongest_sentences_link_to_the_explorer(
     assert (current.view, current.kind, current.layer, current.head) == ("heatmap", "cross", 0, 1)
 
 
-def test_the_head_can_be_switched_off_from_its_card(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
-    app = open_experiment(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
-    button(app, "Switch off this head").click().run()
-    assert (view(app).depth, view(app).off) == ("off", "d1.3")
-    assert not messages(app)
-
-
 def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:
     namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -224,20 +193,6 @@ def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, A
     assert "positional" in printed.getvalue()
     entropies = namespace["heads"].table()["entropy"].tolist()
     assert entropies == pytest.approx([row["entropy"] for row in stored_report["table"]])
-
-
-def test_a_first_visit_opens_the_head_with_the_clearest_role(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
-    current = view(open_experiment(visit))
-    best = max(card["role"]["share"] for card in stored_report["cards"])
-    selected_card = next(
-        card
-        for card in stored_report["cards"]
-        if (card["kind"], card["layer"], card["head"])
-        == (current.kind, current.layer, current.head)
-    )
-    assert math.isclose(selected_card["role"]["share"], best)
 
 
 def test_a_run_is_measured_over_its_own_validation_pairs(

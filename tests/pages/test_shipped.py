@@ -25,7 +25,6 @@ from tests.pages.train_visits import labels, write_checkpoint
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS
-from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import FilmRun, RunConfig
@@ -113,17 +112,6 @@ def test_a_shipped_run_is_a_model_on_the_other_pages(visit: Visit, folder: Path)
     assert text_field(app)["typed"] == "a b c"
 
 
-def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) -> None:
-    app = visit(PAGE, folder, run="training")
-    assert not messages(app)
-    assert "Train a similar one" not in labels(app)
-    assert [box.value for box in app.selectbox][:2] == ["loss", "bleu"]
-    assert [data["steps"] for data in component_data(app) if "probes" in data] == [[0, 2]]
-    app.button("go-app.py").click().run()
-    assert not messages(app)
-    assert view(app).model == "tiny"
-
-
 def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     (folder / RUNS / "toy-reverse" / "config.json").unlink()
     (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))
@@ -135,38 +123,6 @@ def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
 
 def film(app: AppTest) -> dict[str, Any]:
     return next(data for data in component_data(app) if "probes" in data)
-
-
-def test_the_film_is_next_to_the_curves_with_a_hint_what_to_look_for(
-    visit: Visit,
-    folder: Path,
-) -> None:
-    app = visit(PAGE, folder, run="toy-reverse")
-    assert not messages(app)
-    assert TASKS["reverse"].look_for in visible_text(app)
-    kinds = [[element.type for element in column] for column in app.columns]
-    [left] = [column for column in kinds if "bidi_component" in column]
-    right = kinds[kinds.index(left) + 1]
-    assert [kind for kind in right if kind in ("plotly_chart", "html")] == [
-        "html",
-        "plotly_chart",
-        "html",
-        "plotly_chart",
-    ]  # fmt: skip  (the first one is the download)
-
-
-def test_the_film_of_an_ended_run_shows_its_last_frame(
-    visit: Visit,
-    folder: Path,
-) -> None:
-    app = visit(PAGE, folder, run="toy-reverse")
-    data = film(app)
-    assert data["steps"][0] == 0
-    assert data["start"]["step"] == -1, "the newest step"
-    assert not data["play"]
-    first, last = data["probes"][0]["captions"]["cross"]
-    assert first.startswith("Before the first step: the largest weight of a row is 50% on average")
-    assert last.startswith("At the end:")
 
 
 def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(

@@ -32,12 +32,12 @@ from transformer.analysis.interventions.patches import (
     replaced_row,
     without_pieces,
 )
-from transformer.analysis.interventions.switching import all_heads, switched_off, to_mean, uniform
+from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
 from transformer.ui.base.address import EXAMPLES
-from transformer.ui.pages.home import ABLATIONS, switch, switch_changes
+from transformer.ui.pages.home import ABLATIONS, switch_changes
 
 PAGE, TEXT = "app.py?depth=off", "The baker hides books."
 # A short forced translation: the tiny model never stops, and long outputs take time.
@@ -109,14 +109,6 @@ def test_a_slider_switches_off_the_least_important_heads(
     for other_heads in (order[1:3], order[-1:], [*order[:2], order[-1]]):
         app = open_switches(visit, off=write_heads(other_heads))
         assert app.slider(key="pruned-heads").value == 0
-
-
-def test_both_translations_are_shown(visit: Visit, translator: Translator) -> None:
-    app = visit(PAGE, text=TEXT, off="c0,c1")
-    hooks = switched_off(translator.model.config, all_heads(translator.model.config, ["cross"]))
-    altered = compare(translator, TEXT, hooks).translation
-    assert f"With all heads: **{translator.translate(TEXT).text}**" in main_text(app)
-    assert f"After the change: **{altered.text}**" in main_text(app)
 
 
 @pytest.mark.parametrize("ablation", ABLATIONS)
@@ -245,18 +237,6 @@ def test_impossible_changes_are_reported(
     assert message in " ".join(messages(app))
 
 
-def test_a_failed_comparison_leaves_the_switchboard(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*args: object) -> None:
-        raise ValueError("there is no word to compare")
-
-    monkeypatch.setattr(switch, "cached_comparison", fail)
-    app = open_switches(visit, off="e1.2")
-    assert any("there is no word to compare" in message for message in messages(app))
-    assert any("off" in unpack(element.proto.bytes)[0] for element in browser_views(app))
-
-
 @pytest.mark.parametrize("text", ["hides the lamp ||| books", "<script>books</script>"])
 def test_a_sentence_is_not_read_as_a_file(visit: Visit, translator: Translator, text: str) -> None:
     """Its importances are those of the whole text, whatever format it would have as a file."""
@@ -327,9 +307,3 @@ def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator
     max_len = len(original.ids) + 12
     hooks = switched_off(config, heads_off)
     assert translator.translate(TEXT, hooks=hooks, max_len=max_len).text != original.text
-
-
-def test_a_patch_of_the_encoders_output_is_the_selected_site(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, patch="encoder.hook_memory:1:1")
-    (site,) = [box for box in app.selectbox if box.label == "Activations: output of"]
-    assert site.value == "encoder.hook_memory"

@@ -85,18 +85,6 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
     )
 
 
-def test_the_french_example_has_probes_with_both_adjective_orders() -> None:
-    probes = example_runs.run_config(
-        next(
-            example_run for example_run in example_runs.EXAMPLE_RUNS if example_run.task == "french"
-        )
-    ).probes
-    links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
-    target_positions = [[links[src][n] for n in range(len(src.split()))] for src, _ in probes]
-    keeps_order = [positions == sorted(positions) for positions in target_positions]
-    assert keeps_order == [False, False, True, True]
-
-
 def test_three_cards_come_first_and_the_rest_is_folded(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     (folded,) = app.expander
@@ -111,24 +99,6 @@ def test_three_cards_come_first_and_the_rest_is_folded(visit: Visit, jobs: Jobs)
     for task in ("sort", "addition", "brackets", "induction", "modular"):
         assert f"train-{task}" in folded_buttons
     assert {f"start-race-{name}" for name in RACES} <= folded_buttons
-
-
-def test_a_started_race_is_listed_with_the_visitors_runs(visit: Visit, jobs: Jobs) -> None:
-    app = visit(PAGE)
-    app.button("start-race-scores").click().run()  # 27 runs, of which 3 are allowed
-    assert "3" in messages(app)[0]
-    assert not jobs.runs()
-    object.__setattr__(jobs.limits, "runs_per_visitor", 100)
-    app.button("start-race-scores").click().run()
-    race = RACES["scores"]
-    assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
-    assert app.query_params["race"]
-    app.query_params.clear()
-    app.run()
-    assert "Your runs" in visible_text(app)
-    rows = [link.proto.label for link in app.main.get("page_link")]
-    assert rows.count(f"**{race.title}**") == 1, "its runs are listed as a race"
-    assert not [link for link in rows if "seed" in link]
 
 
 def test_a_click_over_a_limit_is_reported(visit: Visit, jobs: Jobs) -> None:
@@ -151,15 +121,6 @@ def test_an_invalid_limits_file_is_reported(
     app = visit(PAGE)
     assert "workers must be a whole number" in messages(app)[0]
     assert time.monotonic() - start < 60
-
-
-def test_the_buttons_of_the_cards_have_distinct_names(visit: Visit) -> None:
-    labels = [
-        element.label
-        for element in visit("pages/train.py").button
-        if element.key.startswith("train-")
-    ]
-    assert len(set(labels)) == len(labels) > 1
 
 
 def test_a_model_of_the_browser_becomes_a_finished_run(

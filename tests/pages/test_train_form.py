@@ -12,37 +12,14 @@ from tests.pages.train_visits import (
     PAGE,
     PAIRS,
     TSV,
-    labels,
     number_field,
     open_form,
-    submit_run,
 )
-from transformer.jobs import Jobs, count_parameters
-from transformer.model import Transformer
+from transformer.jobs import Jobs
 from transformer.text.tasks import TASKS
-from transformer.training.estimate import Estimate
-from transformer.training.recipe import default_settings, make_run_config
-from transformer.training.run_config import INSPECT
+from transformer.training.recipe import default_settings
 from transformer.ui.pages.training import draft, own_pairs, setup
-from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
-
-
-@pytest.mark.parametrize(
-    ("estimate", "expected"),
-    [
-        (None, "estimating the time …"),
-        ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
-        (Estimate(7, 8, 9.0), "about **9 s** here"),
-    ],
-)
-def test_the_form_works_with_and_without_a_time_estimate(
-    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, estimate: Any, expected: str
-) -> None:
-    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): estimate)
-    app = open_form(visit(PAGE), "reverse")
-    assert expected in visible_text(app)
-    assert not button(app, "Train").disabled
 
 
 def test_the_form_opens_with_the_examples_settings_and_trains_them(
@@ -78,45 +55,6 @@ def test_a_late_message_of_the_closed_form_does_not_reopen_it(
     assert session["draft"] == draft.Draft("copy", number=2)
 
 
-def test_every_setting_can_be_reset_alone_and_with_all_others(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "reverse")
-    steps = default_settings("reverse")["steps"]
-    assert "Reset all settings" not in labels(app)
-    number_field(app, "Steps").set_value(31).run()
-    number_field(app, "Heads").set_value(8).run()
-    button(app, f"Reset to {steps}").click().run()
-    assert number_field(app, "Steps").value == steps
-    assert number_field(app, "Heads").value == 8
-    number_field(app, "Letters").set_value(5).run()
-    button(app, "Reset all settings").click().run()
-    assert number_field(app, "Heads").value == 4
-    assert number_field(app, "Letters").value == 10
-    assert "Reset all settings" not in labels(app)
-
-
-def test_the_watched_matrix_exists_in_the_model(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "reverse")
-    config = make_run_config("reverse").model
-    matrices = {
-        name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2
-    }
-    app.selectbox(key="set-1-inspect").set_value("encoder.layers.1.ffn.w_2.weight").run()
-    assert not messages(app)
-    assert set(setup._matrix(draft.Draft("reverse")).labels) <= matrices
-    number_field(app, "Layers").set_value(1).run()
-    assert not app.exception
-    button(app, "Train").click().run()
-    assert jobs.folder(jobs.runs()[0].name).config().to_dict()["inspect"] == INSPECT
-
-
-def test_settings_survive_a_visit_to_another_page(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "reverse")
-    number_field(app, "Steps").set_value(33).run()
-    app.switch_page("app.py").run()
-    app.switch_page(PAGE).run()
-    assert number_field(app, "Steps").value == 33
-
-
 @pytest.mark.parametrize(
     ("label", "value", "message"),
     [
@@ -134,19 +72,6 @@ def test_invalid_settings_are_reported_and_disable_the_button(
     assert len(messages(app)) == 1
     assert messages(app)[0].endswith(message)
     assert button(app, "Train").disabled
-
-
-def test_the_cost_is_shown_before_the_click(visit: Visit, jobs: Jobs) -> None:
-    submit_run(jobs)
-    app = open_form(visit(PAGE), "reverse")
-    weights = count_parameters(make_run_config("reverse").model)
-    assert (
-        f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here"
-        in visible_text(app)
-    )
-    assert "here, after 1 other run in the queue" in visible_text(app)
-    config = make_run_config("reverse").model
-    assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 
 
 def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> None:
@@ -235,36 +160,6 @@ def format_pairs(line: str) -> str:
     return "".join(line.format(src, tgt) for src, tgt in PAIRS)
 
 
-@pytest.mark.parametrize(
-    ("text", "layout"),
-    [
-        (format_pairs("{}|{}\n"), "a vertical bar"),
-        ("| en | fr |\n|----|:--:|\n" + format_pairs("| {} | {} |\n"), "a vertical bar"),
-        (format_pairs("{}    {}\n"), "two columns"),
-        (format_pairs("{}\n{}\n\n"), "alternating lines"),
-        (format_pairs("{}\t{}\n"), "a tab"),
-        (format_pairs("{},{}\n"), "comma-separated"),
-    ],
-)
-def test_pairs_are_read_in_every_layout(text: str, layout: str) -> None:
-    read_pairs, layout_name = own_pairs.read_with_layout(text, "The text", 5000)
-    assert read_pairs[-30:] == PAIRS
-    assert len(read_pairs) == 30
-    assert layout_name.startswith(layout)
-
-
-def test_a_line_that_does_not_fit_the_layout_is_reported() -> None:
-    for text, message in (
-        (format_pairs("{}|{}\n") + "cat\n", "line 31 has 1 part; every line needs two"),
-        (format_pairs("{}|{}\n") + "a|b|c\n", "line 31 has 3 parts"),
-        (format_pairs("{}|{}\n") + "cat| \n", "line 31 has an empty target"),
-        (format_pairs("{}   {}\n") + "cat\n", "line 31 has 1 part"),
-        (format_pairs("{}\n{}\n") + "cat\n", "line 61 has 1 part"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            own_pairs.read_with_layout(text, "The text", 5000)
-
-
 def test_few_pairs_get_few_steps_and_a_selected_number_stays(visit: Visit, jobs: Jobs) -> None:
     """Twenty pairs once got 3,000 steps, each of which trained on all of them."""
     app = open_form(visit(PAGE), "own")
@@ -278,9 +173,3 @@ def test_few_pairs_get_few_steps_and_a_selected_number_stays(visit: Visit, jobs:
     number_field(app, "Steps").set_value(41).run()
     app.text_area[0].set_value(TSV).run()
     assert number_field(app, "Steps").value == 41
-
-
-def test_the_number_of_steps_grows_with_the_text() -> None:
-    sentence = "one two three four five six seven"
-    counts = [own_pairs.fitting_steps([(sentence, sentence)] * n, 1536) for n in (20, 1000, 9000)]
-    assert counts == [300, 900, 3000]

@@ -8,15 +8,15 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import ROOT, Visit, component_data, messages, view, visible_text
+from tests.pages.conftest import Visit, messages, view
 from tests.pages.train_visits import OTHER_VISITOR, PAGE, submit_run, write_run
 from tests.session import SessionDict
 from transformer.jobs import Jobs
 from transformer.training.recipe import PAIRS_FILE, make_run_config
-from transformer.training.run_config import INSPECT, PairsRun, TaskRun
+from transformer.training.run_config import PairsRun, TaskRun
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import quick_settings
-from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_value
+from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS
 
 
 def setting_menu(app: AppTest, label: str) -> Any:
@@ -81,25 +81,6 @@ def test_another_visitors_run_is_kept_and_its_pairs_stay_private(visit: Visit, j
     name = jobs.submit(diary, OTHER_VISITOR, {PAIRS_FILE: b"dear diary\tI know\n"})
     jobs.share(name, OTHER_VISITOR, True)
     assert not [element for element in visit(PAGE, run=name).selectbox if element.label == "Heads"]
-
-
-def test_the_watched_matrix_exists_in_the_changed_model() -> None:
-    config = make_run_config("reverse", title="R", inspect="encoder.layers.1.ffn.w_2.weight")
-    assert with_value(config, "n_layers", 1).inspect == INSPECT
-    assert with_value(config, "n_layers", 3).inspect == config.inspect
-
-
-def test_a_queued_run_shows_a_film_of_its_task(visit: Visit, jobs: Jobs) -> None:
-    jobs._shipped = ROOT / "checkpoints/runs"
-    app, name = start_run(visit)
-    assert jobs.run(name).status == "queued"
-    film = next(data for data in component_data(app) if "probes" in data)
-    assert film["play"]
-    assert film["steps"][-1] == 600
-    assert "a finished run of the same task" in visible_text(app)
-    write_run(jobs, name, "running")
-    app.run()
-    assert not [data for data in component_data(app) if "probes" in data]
 
 
 def test_settings_of_the_replaced_run_apply_to_the_new_one(

@@ -113,21 +113,6 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert app.button("train-reverse")
 
 
-def test_the_owner_is_not_in_the_address_and_differs_between_visitors(
-    visit: Visit, jobs: Jobs
-) -> None:
-    owners = []
-    for _ in range(2):
-        app = visit(PAGE)
-        app.button("train-reverse").click().run()
-        owners.append(app.session_state["visitor"])
-        assert set(app.query_params) == {"run"}
-    [run] = jobs.runs()  # the same run was submitted twice
-    assert run.holders == tuple(owners)
-    assert len(set(owners)) == 2
-    assert all(len(owner) == 32 for owner in owners)
-
-
 def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jobs) -> None:
     name = submit_run(jobs)
     path = write_run(jobs, name, "running")
@@ -166,16 +151,6 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     app = visit(PAGE, run=larger_run)
     assert "BLEU" in [metric.label for metric in app.metric]
     assert "too few" not in visible_text(app)
-
-
-def test_an_interrupted_run_in_the_queue_says_where_it_will_continue(
-    visit: Visit, jobs: Jobs
-) -> None:
-    name = submit_run(jobs)
-    write_run(jobs, name, "queued", "interrupted at step 2; starts again at step 0")
-    assert "Interrupted at step 2; starts again at step 0. First in" in visible_text(
-        visit(PAGE, run=name)
-    )
 
 
 def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: Jobs) -> None:

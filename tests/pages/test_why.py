@@ -8,16 +8,14 @@ from functools import partial
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, visible_text
+from tests.pages.conftest import Visit, visible_text
 from transformer.analysis.table1.complexity import count_multiplications, evaluate_formulas
 from transformer.analysis.table1.paths import path_length
 from transformer.model.table1_layers import TABLE1_LAYERS
-from transformer.ui.pages.inside import PARTS
 from transformer.ui.pages.inside.why.sizes import NAMES, format_count
 
 PAGE = "pages/inside.py?tab=why"
 main_text = partial(visible_text, kinds=("markdown", "caption", "header"))
-PICTURES = {"table": 1, "paths": 3, "scores": 3}
 
 
 def rows_by_label(app: AppTest, caption: str) -> dict[str, list[str]]:
@@ -56,13 +54,6 @@ def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
     assert table_rows["Self-attention"][2] == "2"
 
 
-def test_a_slider_changes_the_table_and_the_address(visit: Visit) -> None:
-    app = visit(PAGE, part="table", n="32", d="48")
-    app.select_slider[0].set_value(128).run()
-    assert "Table 1 at n = 128" in "".join(element.proto.body for element in app.get("html"))
-    assert app.query_params["n"] == "128"
-
-
 @pytest.mark.parametrize(("letter", "value"), [("k", "4"), ("r", "6")])
 def test_an_even_kernel_is_reported_and_the_sliders_stay(
     visit: Visit, letter: str, value: str
@@ -85,18 +76,3 @@ def test_paths_are_measured_and_compared_with_their_formula(visit: Visit) -> Non
         assert table_rows[label][3].split(",")[0] == expected
     assert table_rows["Recurrent"][3] == "1, 19 steps"
     assert len(app.get("plotly_chart")) == 2 + len(NAMES)
-
-
-def test_a_kernel_of_size_1_never_connects_positions(visit: Visit) -> None:
-    table_rows = rows_by_label(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
-    assert table_rows["Convolutional"][2:] == ["never", "never"]
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_every_section_has_a_figure_and_a_hint_what_to_look_for(visit: Visit, part: str) -> None:
-    app = visit(PAGE, part=part)
-    assert not messages(app)
-    page_text = visible_text(app, kinds=("markdown", "caption", "info"))
-    assert "notes" not in page_text.lower()
-    assert page_text.count("**What to look for.**") == PICTURES.get(part, 0)
-    assert app.get("plotly_chart")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session import SessionDict
-from transformer.figures.state import DEFAULTS, Field
+from transformer.figures.state import Field
 from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
 from transformer.ui.base import state
@@ -23,7 +23,6 @@ from transformer.ui.base.registry import (
     model_defaults,
     parse_params,
 )
-from transformer.ui.pages.home import Home
 from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
@@ -53,12 +52,6 @@ views = st.sampled_from(list(FILES)).flatmap(views_of)
 def open_address(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
     values, problems = parse_params(file, params)
     return make_view(PAGES[file].view, values), problems
-
-
-def test_the_page_with_the_explorer_has_all_explorer_fields() -> None:
-    assert Home().explorer() == DEFAULTS
-    assert DEFAULTS.keys() <= Home.fields().keys()
-    assert View(layer=3).explorer() == {**DEFAULTS, "layer": 3}
 
 
 @pytest.mark.parametrize("view_type", FILES)
@@ -145,12 +138,6 @@ def test_every_view_has_valid_decoding_options(view: View) -> None:
     assert (target is not None) == (view.method == "forced")
     if target is None:
         assert Decoding.of(options).method == view.method
-
-
-def test_shared_fields_are_not_fields_of_a_page() -> None:
-    assert View.own() == {}
-    for view_type in FILES:
-        assert not view_type.own().keys() & View.fields().keys()
 
 
 OLD_PARAMS = {"text": "A dog sleeps."}

@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from transformer.ui.server import allocator
-
 GLIBC = platform.libc_ver()[0] == "glibc"
 # Twelve threads allocate memory at the same time; prints the number of arenas.
 PROGRAM = """
@@ -61,9 +59,3 @@ print(before - megabytes())
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert float(process.stdout) > 100
-
-
-def test_other_platforms_are_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert not allocator.return_freed_memory()
-    assert not allocator.trim()

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from transformer.figures.glossary import TERMS, Term, term
+from transformer.figures.glossary import TERMS, Term
 from transformer.ui.base.registry import PAGES, parse_params, path
 
 
@@ -36,10 +36,3 @@ def test_definitions_are_plain_text_and_formulas_are_balanced() -> None:
         assert entry.formula.count("{") == entry.formula.count("}"), entry.name
         assert "$" not in entry.formula, entry.name
     assert sum(bool(entry.formula) for entry in TERMS) >= 15
-
-
-def test_residual_is_explained() -> None:
-    residual = term("residual")
-    assert residual is not None
-    assert residual is term("Residual connection")
-    assert "sublayer" in residual.definition

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +15,6 @@ from hypothesis import strategies as st
 
 from tests.figures.deno import browser_answer, lesson_replies
 from transformer.analysis.importance.fewest import fewest_heads
-from transformer.analysis.positions import ORDER_PAIR
 from transformer.measures.head_codes import write_heads
 from transformer.measures.words import words
 from transformer.ui.base.address import View
@@ -32,10 +29,7 @@ from transformer.ui.widgets.lessons.course import (
     END,
     EXTRA,
     LESSONS,
-    following,
     minutes,
-    number,
-    previous,
 )
 from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
@@ -116,19 +110,6 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
     assert not {END, ""} & BY_NAME.keys()
 
 
-def test_one_step_leads_to_the_next_and_the_last_to_the_end() -> None:
-    for lessons in (CORE, EXTRA):
-        assert [number(lesson) for lesson in lessons] == [*range(1, len(lessons) + 1)]
-        assert [following(lesson.name) for lesson in lessons] == [
-            *(lesson.name for lesson in lessons[1:]),
-            END,
-        ]
-        assert [previous(lesson.name) for lesson in lessons] == [
-            "",
-            *(lesson.name for lesson in lessons[:-1]),
-        ]
-
-
 def test_a_mistake_is_not_asked_next_to_its_answer() -> None:
     assert all(lesson.question_page == "pages/learn.py" for lesson in LESSONS if lesson.misprint)
     assert all(lesson.question_page in (lesson.page, "pages/learn.py") for lesson in LESSONS)
@@ -171,16 +152,6 @@ def test_each_lesson_works_with_a_bundled_checkpoint(models: dict[str, Model]) -
         if all(isinstance(prepare(lesson, model), str) for model in suitable_models(lesson, models))
     }
     assert not missing
-
-
-def test_right_answers_have_different_positions(models: dict[str, Model]) -> None:
-    positions = [
-        result[1].correct
-        for lesson in LESSONS
-        if not isinstance(result := prepare(lesson, suitable_models(lesson, models)[0]), str)
-        and result[1].options
-    ]
-    assert max(positions.count(n) for n in set(positions)) <= 0.6 * len(positions)
 
 
 def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
@@ -229,31 +200,6 @@ def test_a_sink_gets_several_times_the_uniform_weight(models: dict[str, Model]) 
         assert int(mean.argmax()) == column
         assert mean[column] >= max(0.4, 3 / len(mean))
         assert not case.trace.src_tokens[column].strip("▁").isalpha()
-
-
-def test_the_value_lesson_opens_the_head_that_it_names(models: dict[str, Model]) -> None:
-    for _, question in questions_of("value", models):
-        fields = question.answer_fields
-        name = f"layer {int(fields['layer']) + 1}, head {int(fields['head']) + 1}"
-        assert name in question.answer
-
-
-def test_the_order_lesson_uses_the_sentences_of_its_page(models: dict[str, Model]) -> None:
-    for case, question in questions_of("bag", models):
-        assert case.text == ORDER_PAIR[0]
-        exhibit = question.exhibit.replace("\\", "")
-        for text in ORDER_PAIR:
-            assert f"{text} → {case.model.translator.translate(text).text}" in exhibit
-
-
-def test_a_lesson_on_a_task_uses_the_shipped_run(tmp_path: Path) -> None:
-    own_run = tmp_path / "reverse-of-a-visitor"
-    shutil.copytree(FOLDERS["toy-reverse"], own_run / "checkpoint")
-    folders = {"a-run": own_run / "checkpoint", "toy-reverse": FOLDERS["toy-reverse"]}
-    available = AvailableModels(folders, "a-run", shipped=CHECKPOINTS / "runs")
-    question = prepared(BY_NAME["reverse"], available).question
-    assert question is not None
-    assert question.answer_fields["run"] == "toy-reverse"
 
 
 def test_token_names_follow_the_setting(models: dict[str, Model]) -> None:
@@ -339,18 +285,6 @@ def test_answers_follow_from_the_numbers_shown(models: dict[str, Model]) -> None
         check_steps(case, question)
 
 
-def test_a_nearly_right_head_is_almost_right(models: dict[str, Model]) -> None:
-    case, question = next(questions_of("back", models))
-    assert question.check is not None
-    for layer in range(case.model.n_layers):
-        for head in range(case.model.n_heads):
-            view = SimpleNamespace(kind="encoder", layer=layer, head=head)
-            right, message = question.check(case.model, view)
-            share = int(re.findall(r"(\d+)%", message)[0])
-            assert right == (share >= 50)
-            assert message.startswith("Almost.") == (35 <= share < 50) or share in (35, 50)
-
-
 def test_the_ablation_lesson_finds_what_the_page_finds(models: dict[str, Model]) -> None:
     for case, question in questions_of("off", models):
         fewest = fewest_heads(case.model.translator, case.text)
@@ -379,14 +313,6 @@ def test_the_start_view_fails_the_check_and_the_answer_view_passes(
         assert right, message
 
 
-def test_a_cross_attention_head_is_no_previous_token_head(models: dict[str, Model]) -> None:
-    case, question = next(questions_of("back", models))
-    assert question.check is not None
-    right, message = question.check(case.model, SimpleNamespace(kind="cross", layer=0, head=0))
-    assert not right
-    assert "belongs to cross-attention" in message
-
-
 @pytest.mark.parametrize(
     ("name", "he", "she"),
     [
@@ -405,17 +331,6 @@ def test_the_minimal_pair_is_translated_with_the_right_gender(
     assert case.model.translator.translate(other_text, method="greedy").text == she
     changed = [a for a, b in zip(he.split(), she.split(), strict=True) if a != b]
     assert question.options[question.correct].label == ", ".join(changed).strip(".")
-
-
-def test_the_longest_wave_follows_the_formula(models: dict[str, Model]) -> None:
-    for model in suitable_models(BY_NAME["waves"], models):
-        result = prepare(BY_NAME["waves"], model)
-        assert not isinstance(result, str)
-        d_model = model.translator.model.config.d_model
-        longest = 2 * math.pi * 10000 ** ((d_model - 2) / d_model)  # section 3.5
-        message = result[1].options[result[1].correct].label
-        # The model computes it from a float32 angle of about 1e-4.
-        assert float(re.sub(r"[^\d]", "", message)) == pytest.approx(longest, rel=1e-4)
 
 
 @pytest.mark.usefixtures("browser")

@@ -46,17 +46,6 @@ def test_an_invalid_or_missing_checkpoint_does_not_stop_the_server(folder: Path)
     models.load_first_visit_model()
 
 
-def test_the_label_has_the_number_of_weights(folder: Path) -> None:
-    count = sum(w.numel() for w in Translator.load(folder / "b").model.parameters())
-    assert model_list.count_weights(folder / "b") == count
-    assert models.format_millions(count) in models.choices()["b"]
-    assert [models.format_millions(n) for n in (13_088_768, 74_410_000, 340_000)] == [
-        "13M",
-        "74M",
-        "0.3M",
-    ]
-
-
 def test_every_label_fits_into_the_menu_and_is_unique(folder: Path) -> None:
     for name in ("a-very-long-checkpoint-name-1", "a-very-long-checkpoint-name-2"):
         shutil.copytree(folder / "b", folder / name)
@@ -71,17 +60,6 @@ def test_every_label_fits_into_the_menu_and_is_unique(folder: Path) -> None:
         for model in shipped.values()
     )
     assert model_list.shortened("Reverse a sequence", " (3fa2b1)") == "Reverse a… (3fa2b1)"
-
-
-def test_the_limits_set_the_size_of_the_model_cache(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.undo()
-    (tmp_path / "limits.toml").write_text("model_bytes = 1000\n")
-    monkeypatch.setenv("HEADS_UP_LIMITS", str(tmp_path / "limits.toml"))
-    models._model_cache.cache_clear()
-    assert models._model_cache().max_bytes == 1000
-    models._model_cache.cache_clear()
 
 
 @pytest.fixture
@@ -175,12 +153,3 @@ def test_other_paths_stay_unchanged(runs: Path) -> None:
         assert remove_server_paths(text) == text
     # The app itself may be in a known folder, such as the one for temporary files.
     assert remove_server_paths(f"{IMPORT_ROOT}-old/x").endswith(f"{IMPORT_ROOT.name}-old/x")
-
-
-def test_a_symlink_and_its_target_are_removed(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs.mkdir()
-    (tmp_path / "link").symlink_to(runs)
-    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "link"))
-    assert remove_server_paths(f"{runs}/a and {tmp_path}/link/a") == "link/a and link/a"

@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +36,6 @@ print(*thread_counts)
 """
 
 SERVER = "import app, torch; print(torch.get_num_threads())"
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_session_computes_with_one_thread() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from transformer import Translator
 from transformer.cancellation import cancelled_by
 from transformer.inference.decoding import SequenceDecoder
 from transformer.ui.base.address import View
@@ -23,12 +22,6 @@ from transformer.ui.services.trace_cache import (
     NewestRerun,
     RerunCancellation,
 )
-
-
-@pytest.fixture(scope="module")
-def forced_trace(checkpoints: Path) -> CachedTrace:
-    translator = Translator.load(checkpoints / "tiny", device="cpu")
-    return CachedTrace(translator.trace("The baker paints a boat.", target="Le boulanger cache."))
 
 
 @pytest.fixture(scope="module")
@@ -84,26 +77,6 @@ def test_a_forced_token_leaves_the_rest_free(model: Model, method: str) -> None:
 
 
 @pytest.mark.usefixtures("session")
-@pytest.mark.parametrize(
-    ("force", "message"), [("99:8", "no step 99"), ("0:1", "control"), ("0:999999", "999999")]
-)
-def test_an_impossible_forced_token_is_reported(model: Model, force: str, message: str) -> None:
-    first = trace_cache.read(model, VIEW)
-    with pytest.raises(ValueError, match=message):
-        trace_cache.with_forced_token(model, VIEW, first, force)
-
-
-@pytest.mark.usefixtures("session")
-def test_without_another_sentence_the_comparison_is_the_sentence_itself(model: Model) -> None:
-    result = trace_cache.comparison(
-        model, replace(VIEW, other="A pilot finds bread.", method="forced", target="x")
-    )
-    assert result.trace.source == "A pilot finds bread."
-    assert result.trace.translation.method == "greedy"
-    assert trace_cache.comparison(model, VIEW).trace.source == VIEW.text
-
-
-@pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_vectors_come_from_the_same_forward_pass(model: Model, kind: str) -> None:
     cached_trace = trace_cache.read(model, replace(VIEW, method="sample", seed=3))
@@ -130,13 +103,6 @@ def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> N
     np.testing.assert_allclose(
         trace.weights("cross", 1), cached_trace.trace.weights("cross", 1), atol=1e-5
     )
-
-
-def test_the_size_of_a_cached_trace_is_realistic(forced_trace: CachedTrace) -> None:
-    n_bytes = sum(forced_trace.trace[name].nbytes for name in forced_trace.trace.names)
-    packed = sum(part.array.nbytes for part in forced_trace.packed.parts)
-    assert n_bytes < forced_trace.size
-    assert forced_trace.size >= 0.8 * (n_bytes + packed)
 
 
 def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from tests.ui.conftest import exchange_messages
-from transformer.figures.views import COMPONENTS, loader, served_script
+from transformer.figures.views import COMPONENTS, served_script
 from transformer.ui.services.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
@@ -41,12 +41,6 @@ def test_a_script_is_below_the_base_path() -> None:
     )
 
 
-def test_a_head_request_gets_the_length() -> None:
-    status, headers, _ = request(f"/{path('glance')}", method="HEAD")
-    assert status == 200
-    assert headers[b"content-length"] == str(len(served_script("glance"))).encode()
-
-
 @pytest.mark.parametrize(
     "name", ["", "glance.js", "glance-0123456789abcdef.js", "../app.py", "..%2fapp.py", "a" * 9000]
 )
@@ -55,10 +49,3 @@ def test_other_paths_are_not_found(name: str) -> None:
     assert status == 404
     assert b"no such view" in body
     assert b"cache-control" not in headers
-
-
-def test_the_component_loader_is_short_and_names_the_script() -> None:
-    for view in COMPONENTS:
-        script = loader(path(view), ["", "inside"])
-        assert path(view) in script
-        assert len(script) < min(3000, len(served_script(view)) / 4)
