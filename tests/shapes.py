@@ -44,8 +44,3 @@ def _stop_checking(function: Callable[..., Any]) -> None:
     attribute = vars(owner).get(name) if owner else None
     if hasattr(attribute, "__wrapped__"):
         attribute.__dict__["__no_type_check__"] = True
-
-
-def check_again(function: Callable[..., Any]) -> None:
-    """Check the next call of the function again, even after `MAX_CHECKS` calls."""
-    function.__dict__.pop("__no_type_check__", None)

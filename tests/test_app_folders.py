@@ -38,13 +38,6 @@ def test_checkpoint_names_work_from_any_folder(checkpoints_folder: Path) -> None
     assert Translator.load("toy", "cpu").folder == checkpoints_folder / "runs/toy/checkpoint"
 
 
-def test_a_folder_in_the_working_directory_comes_first(checkpoints_folder: Path) -> None:
-    Path("tiny").mkdir()
-    assert find_checkpoint("tiny") == Path("tiny")
-    with pytest.raises(CheckpointError, match=r"has no config\.json"):
-        Translator.load("tiny", "cpu")
-
-
 def test_an_unknown_name_is_refused_with_the_known_ones(checkpoints_folder: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no checkpoint folder en-es; .* by name: tiny, toy"):
         Translator.load("en-es")

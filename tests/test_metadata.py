@@ -6,19 +6,11 @@ import re
 import tomllib
 from pathlib import Path
 
-import transformer
 from transformer.app_folders import named_checkpoints
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-
-
-def test_the_version_is_defined_once() -> None:
-    assert PROJECT["dynamic"] == ["version"]
-    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "transformer/__init__.py"
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"\nversion: {transformer.__version__}\n" in citation
 
 
 def test_the_licences_are_those_of_code_and_checkpoints() -> None:

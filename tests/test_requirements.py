@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from streamlit.web import bootstrap
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -69,16 +67,6 @@ def test_the_ranges_of_other_extras_include_installed_versions() -> None:
             (pin,) = pinned[requirement.name].specifier
             assert requirement.specifier.contains(pin.version), requirement
             assert {part.operator for part in requirement.specifier} == {">=", "<"}
-
-
-def test_the_server_uses_the_pinned_event_loop() -> None:
-    if sys.platform == "win32":
-        pytest.skip("uvloop does not support Windows")
-    loop_factory = bootstrap._get_uvloop_loop_factory()
-    assert loop_factory is not None
-    loop = loop_factory()
-    loop.close()
-    assert type(loop).__module__.startswith("uvloop")
 
 
 def test_the_readme_gives_a_reason_for_each_package() -> None:

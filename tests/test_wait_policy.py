@@ -64,8 +64,3 @@ def policy_before_torch(program: str, **environment: str) -> str:
 @pytest.mark.parametrize("program", ["import transformer.cli; import torch", "import app"])
 def test_the_policy_is_set_before_torch_is_imported(program: str) -> None:
     assert policy_before_torch(program) == "policy: PASSIVE"
-
-
-def test_a_wait_policy_set_by_the_user_is_kept() -> None:
-    program = "import transformer, torch"
-    assert policy_before_torch(program, OMP_WAIT_POLICY="ACTIVE") == "policy: ACTIVE"

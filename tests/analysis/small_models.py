@@ -57,15 +57,6 @@ def new_model(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Trans
         return Translator(randomized(Transformer(config)), vocabulary)
 
 
-def without_values(model: Transformer, attention: str) -> Transformer:
-    """Set the values of every attention of this name to 0, and return the model."""
-    with torch.no_grad():
-        for name, weight in model.named_parameters():
-            if name.endswith(f"{attention}.w_qkv"):
-                weight[-model.config.d_model :] = 0
-    return model
-
-
 def trace_of_weights(
     encoder: np.ndarray, decoder: np.ndarray | None = None, cross: np.ndarray | None = None
 ) -> Trace:

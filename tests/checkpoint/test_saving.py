@@ -19,12 +19,10 @@ from transformer.checkpoint import (
     CheckpointError,
     checkpoint_hash,
     load_checkpoint,
-    load_languages,
     save_checkpoint,
 )
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.text.languages import front_matter
 
 
 @pytest.mark.parametrize(
@@ -57,14 +55,6 @@ def test_float16_halves_the_file_and_rounds(
         assert (error <= weight.abs() * 2**-11 + 2**-25).all(), name
     sizes = [(path / "model.safetensors").stat().st_size for path in (tmp_path / "half", folder)]
     assert sizes[0] < 0.6 * sizes[1]
-
-
-def test_loading_does_not_change_the_random_state(folder: Path) -> None:
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    load_checkpoint(folder)
-    assert torch.equal(torch.rand(3), expected)
 
 
 @pytest.mark.parametrize("replaced", range(6))
@@ -107,47 +97,6 @@ def test_the_hash_depends_on_weights_and_not_on_the_card(
     assert checkpoint_hash(tmp_path / "moved") == original_hash
     save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=1), vocabulary, "another card")
     assert checkpoint_hash(folder) != original_hash
-
-
-def test_the_card_takes_precedence_over_the_name(
-    tmp_path: Path, model: Transformer, vocabulary: Vocabulary
-) -> None:
-    card = front_matter(("en", "de")) + "# Card\n"
-    save_checkpoint(tmp_path / "en-fr", model, vocabulary, card)
-    assert load_languages(tmp_path / "en-fr") == ("en", "de")
-
-
-def test_without_a_card_the_name_gives_the_languages(folder: Path, tmp_path: Path) -> None:
-    assert load_languages(folder) is None
-    named_folder = tmp_path / "en-de"
-    shutil.copytree(folder, named_folder)
-    assert load_languages(named_folder) == ("en", "de")
-    (named_folder / "README.md").unlink()
-    assert load_languages(named_folder) == ("en", "de")
-
-
-def test_a_card_that_is_not_utf_8_does_not_fail(folder: Path) -> None:
-    (folder / "README.md").write_bytes(b"---\nlanguage: [en, fr]\nauthor: M\xfcller\n---\n")
-    assert load_languages(folder) == ("en", "fr")
-    (folder / "README.md").write_bytes(b"\xef\xbb\xbf---\nlanguage: [fr, en]\n---\n\xff\xfe")
-    assert load_languages(folder) == ("fr", "en")
-
-
-def test_only_the_beginning_of_a_large_card_is_read(folder: Path) -> None:
-    card = folder / "README.md"
-    card.write_bytes(b"---\nlanguage: [en, fr]\n---\n" + b"x" * 1_000_000)
-    assert load_languages(folder) == ("en", "fr")
-
-
-def test_an_invalid_card_names_its_file(folder: Path) -> None:
-    (folder / "README.md").write_text("---\nlanguage: en\n---\n")
-    with pytest.raises(CheckpointError, match=r"README.md: languages are two codes.*'en'"):
-        load_languages(folder)
-
-
-def test_a_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="there is no checkpoint folder"):
-        load_languages(tmp_path / "en-fr")
 
 
 FFN = "decoder.layers.0.ffn.w_1.bias"

@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import shutil
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -72,16 +70,6 @@ def test_json_has_all_results(
     assert [set(line) for line in content["table"]] == [set(line) for line in table_rows]
 
 
-def test_several_heads_are_ablated_together(shell: Shell, checkpoint: Path, corpus: Path) -> None:
-    result = shell(
-        "analyse", checkpoint, "--what", "without", "--corpus", corpus, "--heads", "c0,e1.2"
-    )
-    (row,) = rows(result.out)
-    n_heads = Translator.load(checkpoint, "cpu").model.config.n_heads
-    assert int(row["off"]) == n_heads + 1
-    assert float(row["loss_change"]) != 0
-
-
 def test_results_of_some_sentences_are_written_to_a_file(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
@@ -93,19 +81,6 @@ def test_results_of_some_sentences_are_written_to_a_file(
     assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.tsv", "results.json"]
     missing = tmp_path / "out/results.json"
     check_refused(shell("analyse", checkpoint, *options, "--output", missing), "there is no folder")
-
-
-def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    options = ("--what", "finding-alignment-diagonal", "--corpus", "linked-fr", "--json")
-    content = json.loads(shell("analyse", checkpoint, *options).out)
-    assert content["corpus"]["hash"] == Corpus.linked("fr").hash
-    assert content["measured"] == len(Corpus.linked("fr"))
-    check_refused(
-        shell("analyse", checkpoint, *options, "--links", tmp_path),
-        "--links needs --corpus with a file",
-    )
-    # Without white space: the help text may break a name at its hyphen.
-    assert "linked-fr,linked-de" in "".join(shell("analyse", "--help").out.split())
 
 
 def test_links_are_read_from_a_separate_file(
@@ -162,23 +137,6 @@ def test_without_a_terminal_progress_is_printed_in_lines(
         " 70.3% measuring, 00:38 left",
         " 93.8% measuring, 00:08 left",
     ]
-
-
-def test_a_terminal_shows_a_progress_bar(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    elapsed = 0.0
-    with progress_bar(lambda: elapsed) as progress:
-        progress(0.0, "translating")
-        elapsed = 60.0
-        progress(0.5, "measuring")
-        time.sleep(0.15)  # tqdm draws ten times a second
-        progress(0.5001, "measuring")
-    output = capsys.readouterr().err
-    assert "measuring  50% |" in output
-    assert output.count("\n") == 1
-    assert ", 00:59 left" in output or ", 01:00 left" in output
 
 
 def test_findings_are_stored_with_the_checkpoint_on_request(

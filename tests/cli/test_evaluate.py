@@ -13,7 +13,6 @@ import torch
 
 from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
-from transformer.training import console
 from transformer.training.quality import concatenate_sentences
 
 
@@ -70,16 +69,6 @@ def test_repeated_sources_are_scored_line_by_line(
     assert scores["sentences"] == len(starts)
 
 
-def test_text_output_names_the_beam_size(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.en").write_text("She paints.\nShe sells.\n")
-    (tmp_path / "a.fr").write_text("Elle peint.\nElle vend.\n")
-    result = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
-    assert result.status == 0
-    assert result.out.startswith("BLEU ")
-    assert f"\ncomputed in float32 on cpu, threads: {torch.get_num_threads()}\n" in result.out
-    assert "2 sentences, 2 references, {'beam_size': 4" in result.out
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -100,13 +89,6 @@ def test_an_invalid_file_is_refused(
     assert str(path) in result.err
 
 
-def test_missing_files_are_refused(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    assert "no file" in shell("evaluate", checkpoint, tmp_path / "none.tsv").err
-    assert "is a folder" in shell("evaluate", checkpoint, tmp_path).err
-    check_refused(shell("evaluate", checkpoint, "a", "b", "c"), "not 3 files")
-    assert "--batch must be at least 1" in shell("evaluate", checkpoint, "a", "--batch", 0).err
-
-
 def test_consecutive_pairs_are_joined(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     sources, references = concatenate_sentences(
         ["A.", "B.", "C.", "D."], [["a1", "a2"], ["b1"], ["c1", "c2", "c3"], ["d1"]], 3
@@ -121,14 +103,3 @@ def test_consecutive_pairs_are_joined(shell: Shell, checkpoint: Path, tmp_path: 
     result = shell("evaluate", *options)
     assert "2 sentences, 2 references" in result.out
     assert "1 sentences, 2 references" in shell("evaluate", *options, "--merge-repeated").out
-
-
-def test_progress_is_printed_without_a_terminal(
-    shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console, "LOG_INTERVAL_SECONDS", 0.0)
-    pairs = tmp_path / "pairs.tsv"
-    pairs.write_text("a b\tc d\nd e\tf g\n")
-    result = shell("evaluate", checkpoint, pairs, "--max-len", 3, "--batch", 1)
-    assert result.status == 0
-    assert " 50.0% 1 sentences, ? left\n" in result.err

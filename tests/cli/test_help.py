@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from dataclasses import dataclass, fields
 from importlib import import_module
@@ -11,7 +10,6 @@ from importlib import import_module
 import pytest
 
 from tests.cli.conftest import Shell
-from transformer import __version__
 from transformer.cli import COMMANDS, MODULE_NAMES, heads_up
 from transformer.cli.train import NOT_OPTIONS, attribute_texts
 from transformer.config import ModelConfig, TrainingConfig
@@ -37,20 +35,6 @@ def test_help_names_the_called_program(
 ) -> None:
     assert installed_output(monkeypatch, capsys, *arguments).startswith("usage: heads-up")
     assert shell(*arguments).out.startswith("usage: python -m transformer")
-
-
-def test_the_version_is_printed(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert shell("--version").out == f"Heads Up {__version__}\n"
-    assert installed_output(monkeypatch, capsys, "--version") == f"Heads Up {__version__}\n"
-
-
-def test_server_help_lists_options_and_variables(shell: Shell) -> None:
-    out = shell("serve", "--help").out
-    assert "--server.port N" in out
-    assert "streamlit run --help" in out
-    assert "HEADS_UP_RUNS" in out
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "serve"])
@@ -90,8 +74,3 @@ def test_attribute_descriptions_are_read_from_a_docstring() -> None:
         "two": "of both.",
         "three": "of both.",
     }
-
-
-def test_help_of_evaluate_has_its_defaults(shell: Shell) -> None:
-    output = shell("evaluate", "--help").out
-    assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; 4 in the paper\)", output)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -15,7 +14,6 @@ import torch
 
 from tests.cli.conftest import Shell, check_refused
 from transformer import Trace, Translator
-from transformer.cli.options import print_result
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
@@ -135,21 +133,6 @@ def test_error_messages_contain_no_control_characters(shell: Shell, tmp_path: Pa
         assert "\\u001b]0;mine\\u0007 \\u009b2J" in result.err
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_results_are_escaped_only_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
-) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    print_result(json.dumps({"text": ESCAPE_SEQUENCES}, ensure_ascii=False))
-    print_result(f"role,{ESCAPE_SEQUENCES}\n\tnext", end="")
-    out, _ = capsys.readouterr()
-    json_line, csv_text = out.split("\n", 1)
-    assert json.loads(json_line) == {"text": ESCAPE_SEQUENCES}  # JSON stays JSON
-    assert ("\x9b" in json_line) == (not terminal)
-    expected = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ESCAPE_SEQUENCES
-    assert csv_text == f"role,{expected}\n\tnext"
-
-
 def test_translating_imports_only_what_it_needs(checkpoint: Path, warm_path: str) -> None:
     program = (
         "import sys\n"
@@ -170,16 +153,6 @@ def test_translating_imports_only_what_it_needs(checkpoint: Path, warm_path: str
     assert "transformer.inference.translator" in loaded
     assert slow_packages & loaded == set()
     assert not [name for name in loaded if name.startswith("transformer.analysis")]
-
-
-def test_a_missing_trace_folder_is_reported_before_translating(
-    shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Translator, "load", Mock(side_effect=AssertionError))
-    path = tmp_path / "missing/x.npz"
-    result = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
-    check_refused(result, f"{path} cannot be written: there is no folder {path.parent}")
-    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_forced_translation_has_its_probability(shell: Shell, checkpoint: Path) -> None:

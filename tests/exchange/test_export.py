@@ -180,12 +180,6 @@ def test_models_that_marian_cannot_represent_are_refused(
         export_marian(tmp_path / "model", tmp_path / "marian")
 
 
-def test_an_existing_folder_is_not_overwritten(checkpoint: Path, tmp_path: Path) -> None:
-    (tmp_path / "marian").mkdir()
-    with pytest.raises(CheckpointError, match="already exists"):
-        export_marian(checkpoint, tmp_path / "marian")
-
-
 def test_the_commands_import_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian.save(tmp_path / "opus-mt-en-fr")
     marian_folder, checkpoint_folder, exported_folder = (

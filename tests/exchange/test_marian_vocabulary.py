@@ -11,7 +11,6 @@ from tests.exchange import marian
 from transformer.checkpoint import load_checkpoint
 from transformer.exchange import import_folder
 from transformer.text import Vocabulary
-from transformer.text.pair_pieces import PairPieces
 
 TEXTS = [
     *marian.ENGLISH[::7],
@@ -90,14 +89,6 @@ def test_a_language_code_is_one_token(imported_vocabulary: Vocabulary) -> None:
     assert imported_vocabulary.token(imported_vocabulary.bos_id) == "<s>"
 
 
-def test_an_existing_language_code_is_replaced(imported_vocabulary: Vocabulary) -> None:
-    text = imported_vocabulary.with_language("The baker", "fra")
-    assert imported_vocabulary.split_language(text) == ("fra", "The baker")
-    assert imported_vocabulary.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
-    assert imported_vocabulary.with_language(text, "deu") == ">>deu<< The baker"
-    assert imported_vocabulary.with_language(text, "") == "The baker"
-
-
 def test_the_vocabulary_survives_serialization(
     imported_vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
@@ -112,13 +103,3 @@ def test_truncated_bytes_are_refused(imported_vocabulary: Vocabulary, end: int) 
     data = imported_vocabulary.to_bytes()
     with pytest.raises(ValueError, match=r"is truncated|no list"):
         Vocabulary.from_bytes(data[:end])
-
-
-def test_a_vocabulary_of_another_size_is_refused() -> None:
-    source, target = map(marian.sentencepiece_model, (marian.ENGLISH, marian.FRENCH))
-    with pytest.raises(ValueError, match="has no <pad>"):
-        PairPieces(source, target, ["</s>", "<unk>"], 0)
-    with pytest.raises(ValueError, match="start id is 9; it must be from 0 to 2"):
-        PairPieces(source, target, ["</s>", "<unk>", "<pad>"], 9)
-    with pytest.raises(ValueError, match="target model's 4 bytes are not a SentencePiece model"):
-        PairPieces(source, b"\n\n\n\n", ["</s>", "<unk>", "<pad>"], 0)

@@ -12,7 +12,7 @@ from transformers import MarianMTModel
 
 from tests.exchange import marian
 from transformer.checkpoint import CheckpointError, load_languages, save_checkpoint
-from transformer.exchange.model_card import licence_of, model_card
+from transformer.exchange.model_card import licence_of
 from transformer.inference import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -100,22 +100,6 @@ def test_the_model_card_is_valid_for_the_hub(
     assert card.text.strip() == "# English to French\n\nlanguage: not metadata"
 
 
-def test_an_unsaved_model_gets_a_card_with_its_shape(
-    tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
-) -> None:
-    Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "a", languages=("no", "pt-BR"))
-    card = ModelCard((tmp_path / "a" / "README.md").read_text("utf-8"))
-    assert card.data.to_dict()["language"] == ["no", "pt-BR"]
-    assert card.data.to_dict()["license"] == "unknown"
-    assert card.text.lstrip().startswith("# A translation model, Norwegian to Portuguese (BR)\n")
-    assert "2 layers in each stack, 4 heads, d_model 64" in card.text
-    assert "No licence is stated." in card.text
-    Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "b", license="mit")
-    card = ModelCard((tmp_path / "b" / "README.md").read_text("utf-8"))
-    assert "language" not in card.data.to_dict()
-    assert "Licence: mit." in card.text
-
-
 def test_saving_errors_are_one_sentence_and_leave_no_folder(
     translator: Translator, tmp_path: Path
 ) -> None:
@@ -133,17 +117,3 @@ def test_saving_errors_are_one_sentence_and_leave_no_folder(
     out.mkdir()
     with pytest.raises(CheckpointError, match="already exists"):
         translator.save_pretrained(out, format="marian")
-
-
-def test_a_card_without_metadata_keeps_its_text(tiny_model: Transformer) -> None:
-    card = model_card("# Title\n\n---\n\nA rule.", tiny_model.config, library="x", languages=None)
-    assert card == (
-        "---\nlibrary_name: x\npipeline_tag: translation\nlicense: unknown\n---\n\n"
-        "# Title\n\n---\n\nA rule.\n"
-    )
-    card_with_crlf = model_card(
-        CARD.replace("\n", "\r\n"), tiny_model.config, library="x", languages=None
-    )
-    assert card_with_crlf.count("---\n") == 2
-    assert licence_of(card_with_crlf) == "cc-by-2.0"
-    assert licence_of("# No front matter\nlicense: mit\n") is None

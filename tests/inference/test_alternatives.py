@@ -17,7 +17,6 @@ from transformer.measures.naming import BLANK
 from transformer.measures.pieces import join_bytes
 from transformer.measures.words import words
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXTS = ("The baker hides books.", "She sells the boat today.", "A pilot")
 
 
@@ -87,13 +86,3 @@ def test_alternatives_are_sorted_and_differ_from_the_word(translator: Translator
         ]
     assert sum(map(len, alternatives)) <= MAX_ALTERNATIVES
     assert not any(word_alternatives(translator, translation, min_probability=1.1))
-
-
-def test_a_space_alone_has_a_visible_name() -> None:
-    """The checkpoint en-fr may write a space piece before "livres"; its word has no letters."""
-    en_fr = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
-    translation = en_fr.translate("She hides books.", method="greedy")
-    alternatives = word_alternatives(en_fr, translation)
-    texts = [alternative.text for word in alternatives for alternative in word]
-    assert BLANK in texts
-    assert "" not in texts

@@ -37,13 +37,6 @@ def test_auto_chooses_the_best_device(
     assert choose_device("cpu") == torch.device("cpu")
 
 
-def test_a_gpu_is_selected_by_number(pretend_devices: PretendDevices) -> None:
-    pretend_devices(2, False)
-    assert choose_device("cuda:1") == torch.device("cuda", 1)
-    with pytest.raises(ValueError, match=r"no cuda:2: this machine has 2 cuda device\(s\)"):
-        choose_device("cuda:2")
-
-
 @pytest.mark.parametrize("name", ["cuda", "mps", "cuda:0"])
 def test_missing_devices_are_refused_with_the_available_ones(
     pretend_devices: PretendDevices, name: str

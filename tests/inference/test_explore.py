@@ -32,14 +32,6 @@ def test_each_method_opens_its_view(trace: Trace) -> None:
     assert trace.heatmap().state["exact"] == 1
 
 
-def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:
-    second = translator.trace("She finds bread.", max_len=8)
-    for explorer in (trace.compare(second), trace.explore(second, view="compare")):
-        assert [side.traced for side in explorer.sides] == [trace, second]
-        assert [side.name for side in explorer.sides] == ["A", "B"]
-        assert explorer.state["view"] == "compare"
-
-
 def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translator) -> None:
     names = [f"decoder.layers.{n}.cross_attn.hook_weights" for n in range(2)]
     trace = translator.trace(TEXT, max_len=8, names=names)

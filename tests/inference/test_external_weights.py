@@ -208,12 +208,3 @@ def test_mismatched_weights_are_refused(weights: dict[str, Any], message: str) -
     with pytest.raises(ValueError, match=r".") as raised:
         Trace.from_weights(SRC, TGT, **weights)
     assert message in str(raised.value)
-
-
-def test_tokens_must_be_a_list_of_matching_length() -> None:
-    with pytest.raises(ValueError, match="not a string"):
-        Trace.from_weights("a b c", encoder=[random_weights(2, 5, 5)])
-    with pytest.raises(ValueError, match="3 predicted tokens for 4"):
-        Trace.from_weights(
-            SRC, TGT, cross=[random_weights(2, 4, 5)], predicted_tokens=["a", "b", "c"]
-        )

@@ -99,15 +99,6 @@ def test_the_sessions_agree(options: Decoding, source: list[int], prefix: list[i
         assert sequence.candidate_ids.shape == (len(sequence.ids), 8)
 
 
-def test_a_random_seed_can_be_repeated_with_its_prefix() -> None:
-    source, prefix = models.SOURCES[1], [15, 9]
-    outputs = [decode("ONNX", source, Decoding(method="sample"), prefix) for _ in range(8)]
-    assert len({tuple(output.decoded.ids) for output in outputs}) > 1
-    for output in outputs:
-        repeated = decode("cached", source, Decoding(method="sample", seed=output.seed), prefix)
-        assert repeated.decoded.ids == output.decoded.ids
-
-
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE, BEAM], ids=["greedy", "sample", "beam"])
 def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> None:
     batch_outputs = SequenceDecoder(models.copier()).run(models.SOURCES, options, prefix=[6, 17])

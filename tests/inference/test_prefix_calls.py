@@ -106,13 +106,3 @@ def test_an_invalid_prefix_is_refused(
     for call in (translator.translate, translator.trace):
         with pytest.raises(ValueError, match=message):
             call(TEXT, **search, **options)
-
-
-def test_a_prefix_may_be_text(translator: Translator) -> None:
-    ids = translator.vocabulary.encode("Le boulanger", target=True)[:-1]
-    translation = translator.translate(TEXT, prefix="Le boulanger", max_len=20)
-    assert translation == translator.translate(TEXT, prefix=ids, max_len=20)
-    assert translation.text.startswith("Le boulanger")
-    assert (
-        translator.trace(TEXT, prefix="Le boulanger", max_len=20).translation.ids == translation.ids
-    )

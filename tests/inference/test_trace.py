@@ -49,14 +49,6 @@ def test_labels_are_input_and_predicted_tokens(trace: Trace, translator: Transla
     assert vocabulary.tokens(trace.predicted_ids) == list(trace.predicted_tokens)
 
 
-def test_a_finished_output_ends_with_the_end_token(translator: Translator) -> None:
-    trace = translator.trace(TEXT, "Le boulanger vend la lampe.")
-    assert trace.predicted_tokens[-1] == "</s>"
-    assert trace.tgt_tokens[1:] == trace.predicted_tokens[:-1]
-    assert trace.text == "Le boulanger vend la lampe."
-    assert trace.translation.method == "forced"
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_sum_to_one_and_later_positions_are_masked(trace: Trace, kind: str) -> None:
     for layer in range(2):
@@ -112,12 +104,6 @@ def test_one_pass_equals_the_steps_of_decoding(trace: Trace, translator: Transla
             np.testing.assert_allclose(expected, actual, atol=1e-5, err_msg=f"{name}, step {i}")
 
 
-def test_the_logits_give_the_probabilities_of_the_steps(trace: Trace) -> None:
-    probabilities = torch.tensor(trace["hook_logits"]).softmax(dim=-1)
-    for i, step in enumerate(trace.translation.steps):
-        assert step.probability == pytest.approx(float(probabilities[i, step.chosen.id]), abs=1e-5)
-
-
 def test_a_trace_runs_the_encoder_and_the_decoder_once(
     tiny_model: Transformer, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,13 +125,6 @@ def test_all_hook_points_are_recorded_in_model_order(trace: Trace, translator: T
     assert trace["encoder.hook_memory"].shape == (len(trace.src_tokens), 64)
     assert trace["encoder.embed.hook_positions"].shape == (len(trace.src_tokens), 64)
     assert trace["hook_logits"].shape == (len(trace.tgt_tokens), len(translator.vocabulary))
-
-
-def test_a_trace_is_frozen(trace: Trace) -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        trace["encoder.hook_memory"][0, 0] = 1.0
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        trace.tgt_ids = ()  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -318,7 +297,3 @@ def test_other_models_can_be_traced(score: str, positions: str, vocabulary: Voca
     trace = Translator(model, vocabulary).trace(TEXT, max_len=7)
     for kind in KINDS:
         np.testing.assert_allclose(trace.weights(kind, 1).sum(axis=-1), 1.0, atol=1e-6)
-
-
-def test_true_is_the_index_of_head_one(trace: Trace) -> None:
-    assert trace.to_frame("cross", 0, True).equals(trace.to_frame("cross", 0, 1))

@@ -74,15 +74,6 @@ def test_batch_targets_have_the_scores_of_single_targets(translator: Translator)
         assert result.score == pytest.approx(alone.score, abs=1e-5)
 
 
-def test_a_batch_keeps_its_order(translator: Translator) -> None:
-    texts = ["She paints a boat first.", "Bread.", TEXT, "My aunt hides the lamp at night."] * 3
-    batch_results = translator.translate_batch(texts, max_len=8)
-    assert [result.source for result in batch_results] == texts
-    for text, result in zip(texts[:4], batch_results, strict=False):
-        assert result.ids == translator.translate(text, max_len=8).ids
-    assert translator.translate_batch([]) == []
-
-
 def test_hooks_affect_their_call_only(translator: Translator) -> None:
     before = translator.translate(TEXT, max_len=8)
     hooks = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1]) * 3})
@@ -183,12 +174,6 @@ def test_the_longest_text_is_translated(translator: Translator, vocabulary: Voca
     assert len(translator.translate(text, max_len=20).ids) == 20
 
 
-@pytest.mark.parametrize("text", ["</s>", "<s> <pad> <unk>", "日本語 🚀", "a\x00", "a" * 300])
-def test_unusual_texts_are_translated(translator: Translator, text: str) -> None:
-    result = translator.translate(text, max_len=5)
-    assert set(result.src_ids[:-1]).isdisjoint({0, 1, 2})
-
-
 def test_unsuitable_models_are_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="model has 20 pieces, the vocabulary has 320"):
         Translator(models.untrained(), vocabulary)
@@ -275,36 +260,6 @@ def test_wrong_types_give_readable_errors(checkpoints: Path, warm_path: str) -> 
         check=True,
     )
     assert process.stdout.splitlines() == ERROR_LINES
-
-
-def test_using_a_translator_as_a_model_gives_a_hint(translator: Translator) -> None:
-    with pytest.raises(AttributeError, match=r"its model has; pass translator\.model"):
-        translator.config  # noqa: B018
-    with pytest.raises(AttributeError, match=r"a Translator has no attribute 'translat'$"):
-        translator.translat  # noqa: B018
-    assert copy.copy(translator).model is translator.model
-
-
-def test_using_a_model_as_a_translator_gives_a_hint(translator: Translator) -> None:
-    model = translator.model
-    for name in ("model", "vocabulary", "translate", "trace"):
-        with pytest.raises(AttributeError, match="but a Translator has; pass the translator"):
-            getattr(model, name)
-    with pytest.raises(AttributeError, match="'Transformer' object has no attribute 'translat'"):
-        model.translat  # noqa: B018
-    assert copy.deepcopy(model).embedding.weight.shape == model.embedding.weight.shape
-
-
-def test_a_prefix_is_text_or_ids(translator: Translator) -> None:
-    with pytest.raises(TypeError, match="a prefix must be text or ids, not int"):
-        translator.translate(TEXT, prefix=3)  # type: ignore[arg-type]
-
-
-def test_a_text_and_a_list_are_not_confused(translator: Translator) -> None:
-    with pytest.raises(TypeError, match="takes a list of texts"):
-        translator.translate([TEXT])  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="translate takes one text"):
-        translator.translate_batch(TEXT)
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -27,9 +25,7 @@ from tests.jobs.fake_computations import (
     wait_until_half_done,
 )
 from transformer.jobs import Computation, ComputationService, JobError, Limits
-from transformer.jobs.computation import DISK_FULL, KINDS, _remove_oldest
-from transformer.jobs.folder import JobFolder
-from transformer.text.files import write_json
+from transformer.jobs.computation import DISK_FULL, KINDS
 
 
 def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:
@@ -180,27 +176,3 @@ def test_a_computation_of_a_killed_app_starts_again_if_a_page_waits_for_it(tmp_p
         wait_for(lambda: service.status(key, "me") and len(starts(tmp_path)) == 2)
         (tmp_path / "go").touch()
         wait_for_status(service, key, "done")
-
-
-def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
-    for number, name in enumerate(("a", "b", "c", "d", "running")):
-        write_json(tmp_path / name / "state.json", {"status": name if name == "running" else ""})
-        path = tmp_path / name / ("state.json" if name == "b" else "result.json")
-        write_json(path, {"number": number})
-        os.utime(path, (number + 1, number + 1))
-    write_json(tmp_path / "running" / "state.json", {"status": "running"})
-    os.utime(tmp_path / "a" / "result.json", (9, 9))  # used last
-    _remove_oldest([JobFolder(path) for path in tmp_path.iterdir()], 2)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]
-
-
-def test_a_full_disk_is_reported_even_without_a_file(
-    service: ComputationService, submit_action: SubmitAction, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patched:
-        disk_full = OSError(28, "No space left on device", "/srv/runs/x")
-        patched.setattr(JobFolder, "change_job", Mock(side_effect=disk_full))
-        with pytest.raises(JobError, match="could not be requested: No space left on device"):
-            submit_action("words")
-    key = submit_action("words")  # there is space again
-    assert wait_for_status(service, key, "done")

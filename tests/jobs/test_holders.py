@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, MakeJobs, run_config, wait_until
+from tests.jobs.conftest import MakeIdleJobs, run_config
 from transformer.jobs import JobError, info
 from transformer.training.run_config import PairsRun, RaceEntry, TrainingRun
 
@@ -112,22 +112,3 @@ def test_a_shared_run_of_a_teacher_comes_first(make_idle_jobs: MakeIdleJobs) -> 
     assert jobs.run(name).queue_position == 1
     jobs.submit(run_with_seed(2), "cay", reuse=True)
     assert jobs.run(name).queue_position == 1
-
-
-def test_a_finished_equal_run_is_returned_at_once(make_jobs: MakeJobs) -> None:
-    jobs = make_jobs()
-    name = jobs.submit(run_config(), "ann", reuse=True)
-    wait_until(jobs, name, "finished")
-    assert jobs.submit(run_config(), "bob", reuse=True) == name
-    run = jobs.run(name)
-    assert (run.status, run.holders) == ("finished", ("ann", "bob"))
-
-
-@pytest.mark.parametrize("invalid_holders", ["bob", [], [1], ["ann", ""], {"ann": 1}])
-def test_invalid_holders_fall_back_to_the_owner(
-    make_idle_jobs: MakeIdleJobs, invalid_holders: object
-) -> None:
-    jobs = make_idle_jobs()
-    name = jobs.submit(run_config(), "ann")
-    jobs.folder(name).change_job(holders=invalid_holders)
-    assert jobs.run(name).holders == ("ann",)

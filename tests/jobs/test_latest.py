@@ -39,13 +39,6 @@ def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:
     assert len([*(tmp_path / LATEST_FOLDER).iterdir()]) == 1
 
 
-def test_the_subject_does_not_change_the_key(tmp_path: Path) -> None:
-    assert (
-        computation_about(tmp_path, "one", "this").key
-        == computation_about(tmp_path, "one", "that").key
-    )
-
-
 def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as service:
         times = []
@@ -69,15 +62,3 @@ def test_a_deleted_result_deletes_its_reference(tmp_path: Path) -> None:
         assert service.latest("a finding") is None
     ComputationService(tmp_path, LIMITS).close()
     assert not [*(tmp_path / LATEST_FOLDER).iterdir()]
-
-
-def test_an_invalid_reference_is_ignored(tmp_path: Path) -> None:
-    with ComputationService(tmp_path, LIMITS) as service:
-        wait_for_status(
-            service, service.submit(computation_about(tmp_path, "one"), visitor="me"), "done"
-        )
-        (reference_file,) = (tmp_path / LATEST_FOLDER).iterdir()
-        (tmp_path / "result.json").write_text('{"stolen": 1}')
-        for content in ("no json", '{"key": "..", "when": 1}', '{"key": 3, "when": 1}', "[]"):
-            reference_file.write_text(content)
-            assert service.latest("a finding") is None

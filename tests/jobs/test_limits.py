@@ -10,10 +10,9 @@ import pytest
 
 from tests.jobs.conftest import MakeIdleJobs, run_config
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.jobs import JobError, Limits, count_parameters, runs_folder
+from transformer.jobs import JobError, Limits, count_parameters
 from transformer.jobs.limits import cores, machine_memory
 from transformer.model import Transformer
-from transformer.training.run_config import TaskRun
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,13 +46,6 @@ def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert 1 <= Limits().processes <= cores()
 
 
-def test_the_operator_sets_the_folder_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("HEADS_UP_RUNS", raising=False)
-    assert runs_folder() == ROOT / "runs"
-    monkeypatch.setenv("HEADS_UP_RUNS", "/somewhere/else")
-    assert runs_folder() == Path("/somewhere/else")
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -81,14 +73,6 @@ def test_an_invalid_file_gives_a_one_sentence_error(
     with pytest.raises(ValueError, match=message) as caught:
         Limits.load(file)
     assert str(file) in str(caught.value)
-
-
-def test_the_teacher_token_is_not_in_the_repr(tmp_path: Path) -> None:
-    file = tmp_path / "limits.toml"
-    file.write_text('teacher_token = "a token of mine"\n')
-    limits = Limits.load(file)
-    assert limits.teacher_token == "a token of mine"
-    assert "of mine" not in repr(limits)
 
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
@@ -138,24 +122,6 @@ def test_runs_over_a_limit_are_refused(
     with pytest.raises(JobError, match=message):
         jobs.submit(replace(run_config(), **changes), "ann")
     assert jobs.runs() == []
-
-
-def test_uploaded_files_have_a_size_limit(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs(upload_bytes=10)
-    jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
-    with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
-        jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
-
-
-def test_a_run_without_a_time_gets_the_limit(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs(minutes=12)
-    unlimited = jobs.folder(jobs.submit(run_config(), "ann")).config()
-    assert isinstance(unlimited, TaskRun)
-    assert unlimited.training == replace(run_config().training, minutes=12)
-    two_minutes = replace(run_config(), training=TrainingConfig(minutes=2))
-    config = jobs.folder(jobs.submit(two_minutes, "ann")).config()
-    assert isinstance(config, TaskRun)
-    assert config.training == two_minutes.training
 
 
 @pytest.fixture

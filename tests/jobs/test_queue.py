@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submit_run
+from tests.jobs.conftest import MakeIdleJobs, queue_positions, submit_run
 from tests.jobs.fake_trainer import save
 from transformer.jobs import JobError
 from transformer.jobs.info import RunInfo, with_queue_positions
@@ -34,21 +33,6 @@ def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdl
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
     for claim in claims_by_title.values():
         claim.lock.close()
-
-
-def test_visitors_with_a_run_wait_behind_those_without(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs()
-    submit_run(jobs, "a1", "a")
-    queue = jobs._queue
-    claim = queue.claim_next("worker")
-    assert claim
-    submit_run(jobs, "a2", "a")
-    submit_run(jobs, "b1", "b")
-    assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
-    queue.release(claim, ValueError("ended by the test"))
-    assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
-    jobs.resume(claim.folder.name, "a")  # it keeps its position
-    assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
 def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs) -> None:
@@ -211,36 +195,6 @@ def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: Mak
     for owner in ("", "x" * 201):
         with pytest.raises(JobError, match="needs an owner"):
             submit_run(jobs, "unowned", owner)
-
-
-def test_a_command_line_run_is_listed_without_an_owner(
-    make_idle_jobs: MakeIdleJobs, tmp_path: Path
-) -> None:
-    jobs = make_idle_jobs()
-    folder = tmp_path / "runs" / "Cats_1.b"
-    folder.mkdir()
-    (folder / "config.json").write_text('{"model": {}}')
-    (folder / "state.json").write_text('{"status": "running", "step": 7}')
-    info = jobs.run("Cats_1.b")
-    assert (info.title, info.owner, info.status, info.step) == ("Cats_1.b", "", "running", 7)
-    with pytest.raises(JobError, match="is not your run"):
-        jobs.delete("Cats_1.b", "")
-    for content, reason in {
-        "{": "cannot be read",
-        '{"status": "dancing"}': "no known status",
-    }.items():
-        (folder / "state.json").write_text(content)
-        assert jobs.run("Cats_1.b").status == "failed"
-        assert reason in jobs.run("Cats_1.b").reason
-
-
-def test_the_newest_run_is_first_even_if_the_clock_was_set_back(
-    make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    jobs, clock = make_idle_jobs(), iter((2e9, 1e9, 1.5e9))
-    monkeypatch.setattr("time.time", lambda: next(clock))
-    names = [jobs.submit(run_config(), "ann") for _ in range(3)]
-    assert [info.name for info in jobs.runs()] == names[::-1]
 
 
 def test_a_queued_run_starts_as_soon_as_another_ends(make_idle_jobs: MakeIdleJobs) -> None:

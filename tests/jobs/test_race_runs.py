@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from tests.jobs.conftest import MakeIdleJobs, MakeJobs, wait_until
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
-    COLUMNS,
-    MAX_BYTES,
     cancel_race,
     delete_race,
     race_runs,
@@ -21,7 +17,6 @@ from transformer.jobs.race_runs import (
     standings,
     submit_race,
     track,
-    write_race,
 )
 from transformer.jobs.races import RACES
 
@@ -88,19 +83,6 @@ def test_a_race_over_the_limits_leaves_no_runs(make_idle_jobs: MakeIdleJobs) -> 
     assert small_models_only.runs("cid") == []
 
 
-def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs()
-    own_race = submit_race(jobs, "warm-up", "ann", (1,))
-    other_race = submit_race(jobs, "warm-up", "ann", (1,))
-    assert cancel_race(jobs, own_race, "bob") == delete_race(jobs, own_race, "bob") == 0
-    assert cancel_race(jobs, own_race, "ann") == 2
-    assert [run.info.status for run in race_runs(jobs, own_race)] == ["cancelled"] * 2
-    assert [run.info.status for run in race_runs(jobs, other_race)] == ["queued"] * 2
-    assert cancel_race(jobs, own_race, "ann") == 0
-    assert delete_race(jobs, own_race, "ann") == 2
-    assert {run.race.id for run in race_runs(jobs)} == {other_race}
-
-
 def test_a_race_for_a_class_is_controlled_by_the_visitor_who_started_it(
     make_idle_jobs: MakeIdleJobs,
 ) -> None:
@@ -163,38 +145,6 @@ def test_workers_train_a_race(make_jobs: MakeJobs) -> None:
 
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
-TABLE = pd.DataFrame(
-    [
-        ("a", 1, 500, 3, 1.0, math.inf, 0.125, 100, 8),
-        ("a", 1, 500, 6, 0.5, math.inf, 0.125, 100, 8),
-        ("b", 1, 500, 3, 0.25, 4.0, 0.125, 101, 9),
-    ],
-    columns=list(COLUMNS),
-)
-
-
-def test_a_stored_race_survives_a_round_trip(tmp_path: Path) -> None:
-    write_race(tmp_path, "layers", TABLE)
-    stored_race = read_race(tmp_path, "layers", ["b", "a"])
-    assert stored_race is not None
-    pd.testing.assert_frame_equal(stored_race.table, TABLE, check_dtype=False)
-
-
-def test_a_stored_race_of_other_layers_is_ignored(tmp_path: Path) -> None:
-    path = write_race(tmp_path, "layers", TABLE)
-    assert read_race(tmp_path, "layers", ["a"]) is None
-    assert read_race(tmp_path, "layers", ["a", "b", "c"]) is None
-    assert read_race(tmp_path, "heads", ["a", "b"]) is None
-    stored_race = json.loads(path.read_text())
-    stored_race["lines"][0]["accuracy"] = None
-    path.write_text(json.dumps(stored_race))
-    assert read_race(tmp_path, "layers", ["a", "b"]) is None
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"lines": 3, "when": 1}', " " * (MAX_BYTES + 1)])
-def test_invalid_files_are_ignored(tmp_path: Path, text: str) -> None:
-    write_race(tmp_path, "layers", TABLE).write_text(text)
-    assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
 def test_the_shipped_race_matches_the_current_layers() -> None:

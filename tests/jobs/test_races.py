@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import pytest
 
@@ -13,11 +12,9 @@ from transformer.analysis.evidence.verdicts import (
     Claim,
     Measure,
     Outcome,
-    read_outcome,
     results_table,
     verdict,
 )
-from transformer.jobs import Limits, count_parameters
 from transformer.jobs.races import RACES
 
 CLAIM = Claim("a beats b", "a", "b")
@@ -29,28 +26,6 @@ def outcomes(entry: str, *losses: float, solved_step: float = math.inf) -> list[
         Outcome(entry, seed, loss, 1 - loss, solved_step, seconds=2.0 * seed)
         for seed, loss in enumerate(losses, start=1)
     ]
-
-
-def evaluation(step: int, loss: float, accuracy: float) -> dict[str, Any]:
-    return {"step": step, "valid_loss": loss, "sequence_accuracy": accuracy}
-
-
-def test_results_are_read_from_runs_with_all_steps() -> None:
-    lines: list[dict[str, Any]] = [
-        {"step": 1, "loss": 3.0, "seconds": 0.25},
-        evaluation(1, 2.0, 0.94),
-        {"step": 2, "loss": 1.0, "seconds": 0.5},
-        evaluation(2, 0.5, 0.95),
-        {"step": 3, "loss": 0.9, "seconds": 0.25},
-        {"step": 3, "valid_loss": 0.4, "perplexity": 1.5},  # for early stopping, not for a race
-        evaluation(3, 0.375, 0.9),
-    ]
-    assert read_outcome("a", 7, 3, lines) == Outcome("a", 7, 0.375, 0.9, 2.0, 1.0)
-    assert read_outcome("a", 7, 4, lines) is None
-    assert read_outcome("a", 7, 3, lines[:-1]) is None
-    outcome_without_95_percent = read_outcome("a", 7, 1, lines[:2])
-    assert outcome_without_95_percent is not None
-    assert outcome_without_95_percent.solved_step == math.inf
 
 
 def test_the_table_has_means_and_ranges_over_seeds() -> None:
@@ -84,15 +59,6 @@ def test_steps_to_95_percent_have_a_mean_only_if_all_seeds_reach_it() -> None:
     assert row["reached"] == 2
     assert math.isnan(row["steps_mean"])
     assert math.isnan(row["steps_max"])
-
-
-def test_invalid_tables_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"no entry 'x'; it has a, b$"):
-        results_table(outcomes("x", 1), ["a", "b"])
-    with pytest.raises(ValueError, match=r"'a' has seed 1 twice"):
-        results_table([*outcomes("a", 1), *outcomes("a", 1)], ["a"])
-    with pytest.raises(ValueError, match=r"no entry 'b'; it has a$"):
-        verdict(results_table(outcomes("a", 1), ["a"]), CLAIM)
 
 
 @pytest.mark.parametrize(
@@ -146,27 +112,6 @@ def test_the_false_positive_rate_is_at_most_5_percent() -> None:
         n_holds += verdict(table, CLAIM).word == "holds"
         n_assignments += 1
     assert (n_holds, n_assignments) == (1, 20)
-
-
-@pytest.mark.parametrize("name", RACES)
-def test_every_race_fits_the_default_limits(name: str) -> None:
-    race, limits = RACES[name], Limits()
-    assert len(race.entries) * len(race.seeds) <= limits.runs_per_visitor
-    assert len(race.seeds) >= MIN_SEEDS
-    common: dict[str, Any] = {}
-    for entry in race.entries:
-        run_config = race.config(entry, 5, "id")
-        limits.check_run(run_config, {})
-        assert count_parameters(run_config.model) < limits.parameters
-        config = run_config.to_dict()
-        assert config["training"]["seed"] == 5
-        assert config["race"] == {"id": "id", "name": name, "entry": entry, "seed": 5}
-        budget = {k: config["training"][k] for k in ("steps", "batch_tokens", "cooldown")}
-        assert common.setdefault("budget", budget) == budget  # same budget, same data
-        assert common.setdefault("data", config["data"]) == config["data"]
-    for claim in race.claims:
-        assert {claim.better, claim.worse} <= race.entries.keys()
-        assert claim.better != claim.worse
 
 
 def test_entries_differ_only_in_the_compared_setting() -> None:

@@ -58,12 +58,6 @@ def test_no_name_gives_access_outside_the_folder(
     assert jobs.runs() == []
 
 
-@pytest.mark.parametrize("name", ["config.json", "State.json", "job.lock", "checkpoint", "lock"])
-def test_an_upload_cannot_replace_the_runs_files(name: str, make_idle_jobs: MakeIdleJobs) -> None:
-    with pytest.raises(JobError, match=f"a file cannot be called '{name}'"):
-        make_idle_jobs().submit(run_config(), "ann", {name: b""})
-
-
 def test_a_symlink_out_of_the_folder_is_not_a_run(
     make_idle_jobs: MakeIdleJobs, tmp_path: Path
 ) -> None:
@@ -120,14 +114,6 @@ def test_partial_runs_of_a_killed_app_are_removed(
         (tmp_path / "runs" / name / "config.json").write_text("{}")
     assert make_idle_jobs().runs() == []
     assert os.listdir(tmp_path / "runs") == [".lock"]
-
-
-def test_an_invalid_folder_gives_a_one_sentence_error(
-    make_idle_jobs: MakeIdleJobs, tmp_path: Path
-) -> None:
-    (tmp_path / "runs").write_text("a file")
-    with pytest.raises(JobError, match="the folder of runs cannot be used: File exists"):
-        make_idle_jobs()
 
 
 def test_an_archive_has_the_checkpoint_and_not_the_owner(make_idle_jobs: MakeIdleJobs) -> None:

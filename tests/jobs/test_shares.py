@@ -97,12 +97,6 @@ def test_everyones_first_computation_comes_before_anyones_second(
     assert requests_ahead(service, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
 
 
-def test_new_cookies_of_one_address_do_not_come_first(service: ComputationService) -> None:
-    for number in range(4):
-        submit(service, f"a{number}", f"cookie {number}", "A")
-    assert service.status(submit(service, "b", "newcomer", "B")).requests_ahead == 1
-
-
 def test_one_visitor_cannot_fill_the_queue(tmp_path: Path, service: ComputationService) -> None:
     for number in range(MAX_PER_VISITOR):
         submit(service, f"a{number}", "ann")
@@ -169,9 +163,3 @@ def test_waiting_times_equal_a_simulation_of_the_queue(
     assert seconds_until_turn(remaining, queued, workers) == simulated_wait(
         remaining, queued, workers
     )
-
-
-def test_unknown_durations_give_no_estimate() -> None:
-    assert seconds_until_turn([None], [], 1) is None
-    assert seconds_until_turn([1.0], [None], 1) is None
-    assert seconds_until_turn([], [], 2) == 0

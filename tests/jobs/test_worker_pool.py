@@ -26,7 +26,7 @@ from tests.jobs.conftest import (
     start_workers,
     wait_until,
 )
-from tests.jobs.fake_computations import TIMEOUT_SECONDS, wait_for
+from tests.jobs.fake_computations import TIMEOUT_SECONDS
 from transformer.jobs import Jobs, Limits, worker
 from transformer.jobs.folder import JobFolder
 
@@ -86,23 +86,6 @@ def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
     assert steps(jobs, first) == [*range(1, 61)]
     assert len(starts(jobs, first)) == 2
     assert jobs.folder(first).control().learning_rate_factor == 0.5
-
-
-def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
-    stopped = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
-    wait_until(jobs, stopped, lambda info: info.step >= 2)
-    jobs.control(stopped, "ann", command="stop")
-    assert wait_until(jobs, stopped, "cancelled").step < 1000
-    deleted = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
-    wait_until(jobs, deleted, lambda info: info.step >= 2)
-    path = jobs.folder(deleted).path
-    jobs.delete(deleted, "ann")
-    assert deleted not in [info.name for info in jobs.runs()]  # before the worker has stopped
-    last = jobs.submit(run_config(), "ann")
-    wait_until(jobs, last, "finished")  # the worker is free again
-    assert not path.exists()
-    jobs.delete(stopped, "ann")
-    assert not {stopped, deleted} & {p.name for p in path.parent.iterdir()}
 
 
 def test_runs_continue_after_a_killed_worker_and_closing_ends_workers(
@@ -312,11 +295,3 @@ def test_a_second_worker_starts_for_a_waiting_run(
     assert jobs.warm_workers() == 2
     jobs.control(first, "ann", command="stop")
     wait_until(jobs, first, "cancelled")
-
-
-def test_a_missing_trainer_is_reported(make_jobs: MakeJobs) -> None:
-    jobs = make_jobs(trainer="tests.jobs.missing:train")
-    name = jobs.submit(run_config(), "ann")
-    wait_for(jobs.startup_error)
-    assert jobs.startup_error() == "no worker can be started; see the error in the app's terminal"
-    assert jobs.run(name).status == "queued"

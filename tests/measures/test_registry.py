@@ -11,7 +11,7 @@ from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import measures
 from transformer.figures.packed_trace import fixed_header
 from transformer.figures.state import FIELDS
-from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, format_value, measure_heads
+from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, measure_heads
 from transformer.measures.measure import GROUPS
 from transformer.measures.pieces import Pieces
 from transformer.measures.registry import rows_of
@@ -164,13 +164,6 @@ def test_the_explorer_gets_the_description_of_every_measure(
         "note": "The weight on it.",
         "offset": "",
     }
-
-
-def test_numbers_are_formatted_with_their_unit() -> None:
-    assert format_value(2.345, "bits") == "2.35 bits"
-    assert format_value(2.345, "tokens") == "2.3 tokens"
-    assert format_value(0.456) == "46%"
-    assert format_value(None, "bits") == "–"
 
 
 def test_the_share_at_an_offset_is_not_a_mean_over_rows(trace: FakeTrace) -> None:

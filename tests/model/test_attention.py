@@ -16,8 +16,6 @@ from transformer.model.attention import (
     MultiHeadAttention,
     ScoreFunction,
     attention_weights,
-    merge_heads,
-    split_heads,
 )
 
 SCORES: list[Score] = ["scaled_dot", "dot", "additive"]
@@ -57,14 +55,6 @@ def test_weights_equal_an_explicit_softmax(row: list[tuple[float, bool]]) -> Non
         for weight, is_allowed in zip(actual.tolist(), allowed, strict=True)
         if not is_allowed
     )
-
-
-def test_heads_are_consecutive_slices() -> None:
-    x = torch.randn(2, 5, 12)
-    heads = split_heads(x, 3)
-    for head in range(3):
-        assert torch.equal(heads[:, head], x[:, :, 4 * head : 4 * head + 4])
-    assert torch.equal(merge_heads(heads), x)
 
 
 @pytest.mark.parametrize("kind", SCORES)

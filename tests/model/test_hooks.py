@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import jaxtyping
@@ -235,14 +234,6 @@ def test_unknown_names_are_refused_with_suggestions(call: str, name: str, hint: 
         CALLS[call](make_model(), Hooks({name: random_values}))
 
 
-def test_a_plain_dictionary_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        jaxtyping.config, "jaxtyping_disable", True
-    )  # without the tests' type checker
-    with pytest.raises(ValueError, match=r"hooks must be Hooks\(\{name: fn\}\), not a dict"):
-        make_model()(SRC, TGT, hooks={"hook_logits": random_values})  # type: ignore[arg-type]
-
-
 def test_encode_calls_only_encoder_hooks() -> None:
     model, calls = make_model(), []
     model.encode(SRC, hooks=Hooks(dict.fromkeys(sites(2), lambda t, name: calls.append(name))))
@@ -281,11 +272,3 @@ def test_pytorch_hooks_work_on_a_hook_point(before: bool) -> None:
 def test_functions_with_other_parameters_are_refused(function: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         Hooks({"a": function})
-
-
-def test_any_callable_with_two_parameters_can_be_a_hook() -> None:
-    def multiply(x: Tensor, name: str, factor: int = 2) -> Tensor:
-        return x * factor
-
-    for function in (multiply, lambda *arguments: arguments[0], partial(multiply, factor=3), max):
-        assert Hooks({"a": function})["a"] is function

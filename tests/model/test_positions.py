@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -12,7 +11,6 @@ from torch import Tensor
 from tests.model.small import make_config, make_ids, make_model
 from transformer.model.positions import (
     LearnedPositions,
-    NoPositions,
     SinusoidalPositions,
     sinusoidal,
 )
@@ -56,12 +54,6 @@ def test_a_shift_matrix_does_not_depend_on_the_position(k: int) -> None:
     torch.testing.assert_close(rotated, table[10 + k : 100 + k], rtol=0, atol=1e-6)
 
 
-def test_positions_differ_and_have_equal_norms() -> None:
-    table = sinusoidal(300, 64).double()
-    torch.testing.assert_close(table.square().sum(-1), torch.full((300,), 32.0).double())
-    assert all(not torch.allclose(a, b, atol=0.1) for a, b in pairwise(table))
-
-
 def test_beyond_max_len_the_table_follows_the_closed_form() -> None:
     positions = SinusoidalPositions(make_config(max_len=8))
     for length, start in [(8, 0), (9, 0), (40, 0), (1, 8), (5, 6), (3, 700)]:
@@ -69,13 +61,6 @@ def test_beyond_max_len_the_table_follows_the_closed_form() -> None:
         torch.testing.assert_close(positions(length, start), expected, rtol=0, atol=1e-6)
     assert positions.table.shape == (8, 24)  # the table that threads share has not grown
     assert not positions.state_dict()
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
-def test_rows_beyond_the_table_have_its_dtype(dtype: torch.dtype) -> None:
-    positions = SinusoidalPositions(make_config(max_len=8)).to(dtype)
-    assert positions(9).dtype == positions(8).dtype == dtype
-    assert torch.equal(positions(9)[:8], positions(8))
 
 
 def test_learned_positions_refuse_longer_inputs() -> None:
@@ -86,20 +71,6 @@ def test_learned_positions_refuse_longer_inputs() -> None:
             positions(length, start)
 
 
-@pytest.mark.parametrize("side", ["source", "target"])
-def test_a_model_with_learned_positions_refuses_longer_sentences(side: str) -> None:
-    model = make_model(positions="learned")
-    lengths = (33, 5) if side == "source" else (5, 33)
-    with pytest.raises(ValueError, match="learned 32 positions; a sequence of 33 tokens"):
-        model(*(make_ids(n) for n in lengths))
-
-
-def test_a_model_with_sinusoids_accepts_longer_sentences() -> None:
-    src, tgt = make_ids(50), make_ids(45)
-    short, long = make_model(max_len=8), make_model(max_len=64)
-    torch.testing.assert_close(short(src, tgt), long(src, tgt), rtol=0, atol=1e-6)
-
-
 def test_only_used_learned_positions_get_a_gradient() -> None:
     model = make_model(positions="learned")
     model(make_ids(6), make_ids(4)).square().sum().backward()
@@ -107,10 +78,6 @@ def test_only_used_learned_positions_get_a_gradient() -> None:
         gradient = stack.embed.positions.weight.grad
         assert (gradient[:used] != 0).all()
         assert (gradient[used:] == 0).all()
-
-
-def test_no_positions_are_zeros() -> None:
-    assert torch.equal(NoPositions(make_config())(5, 3), torch.zeros(5, 24))
 
 
 @pytest.mark.parametrize("positions", ["none", "sinusoidal", "learned"])

@@ -124,11 +124,6 @@ def test_invalid_sizes_are_refused(sizes: dict[str, int], problem: str) -> None:
         table1_layers.LayerConfig(**sizes)
 
 
-def test_an_unknown_layer_is_refused() -> None:
-    with pytest.raises(ValueError, match="There is no layer 'lstm'"):
-        table1_layers.layer_stack("lstm", table1_layers.LayerConfig(4), 1)
-
-
 @pytest.mark.parametrize(
     ("layer_class", "torch_class"), [(table1_layers.Lstm, nn.LSTM), (table1_layers.Gru, nn.GRU)]
 )
@@ -147,12 +142,6 @@ def test_lstm_and_gru_equal_torch(
         reference.bias_ih_l0.copy_(layer.b)
         reference.bias_hh_l0.zero_()
     torch.testing.assert_close(layer(vectors(n)), reference(vectors(n))[0])
-
-
-def test_the_forget_gate_of_a_new_lstm_is_open() -> None:
-    assert (
-        table1_layers.Lstm(table1_layers.LayerConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
-    )
 
 
 def test_recurrent_matrices_are_initially_orthogonal() -> None:

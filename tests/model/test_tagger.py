@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -91,16 +90,3 @@ def test_a_layer_that_cannot_be_matched_in_size_is_refused() -> None:
         match_parameters("convolutional", SHAPE, 5, 1000, k=31)
     with pytest.raises(ValueError, match="no layer 'pooling'"):
         Tagger("pooling", SHAPE, 5)
-
-
-def test_counting_does_not_change_the_random_state() -> None:
-    before = torch.random.get_rng_state()
-    count_weights("recurrent", SHAPE, 5)
-    assert torch.equal(torch.random.get_rng_state(), before)
-
-
-def test_reach_equals_known_values() -> None:
-    assert receptive_field("convolutional", 2, k=7) == 6
-    assert receptive_field("restricted", 2, r=17) == 16
-    assert receptive_field("dilated", 2, k=7) == 15
-    assert receptive_field("recurrent", 1) == receptive_field("self-attention", 1) == math.inf

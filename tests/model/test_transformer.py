@@ -8,7 +8,7 @@ import math
 import pytest
 import torch
 
-from tests.model.small import SRC, TGT, make_config, make_ids, make_model
+from tests.model.small import SRC, TGT, make_config, make_model
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.model import Transformer
@@ -88,20 +88,6 @@ def test_encode_decode_and_project_equal_forward(gradients: bool) -> None:
         memory = model.encode(SRC)
         states = model.decode(TGT, memory, padding_mask(SRC, 0))
         assert torch.equal(model.project(states), model(SRC, TGT))
-
-
-def test_a_memory_without_padding_needs_no_padding_mask() -> None:
-    model, src = make_model(), make_ids(6, 6, 6)
-    torch.testing.assert_close(model.project(model.decode(TGT, model.encode(src))), model(src, TGT))
-
-
-def test_another_padding_id_is_respected() -> None:
-    """The same sentences, padded with 3 instead of 0."""
-    default, changed = make_model(), make_model(pad_id=3, unk_id=0)
-    changed.load_state_dict(default.state_dict())
-    src, tgt = SRC + 3 * (SRC == 0), TGT + 3 * (TGT == 0)
-    real = TGT != 0
-    torch.testing.assert_close(changed(src, tgt)[real], default(SRC, TGT)[real])
 
 
 def test_evaluation_is_deterministic_and_training_uses_dropout() -> None:

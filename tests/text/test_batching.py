@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch.nn.utils.rnn import pad_sequence
 
 from transformer.text import TokenStore, Vocabulary, batch_plan
-from transformer.text.batching import by_length, make_batch, pad, shift_right
+from transformer.text.batching import make_batch, pad
 
 Pairs = list[tuple[str, str]]
 Lengths = npt.NDArray[np.int32]
@@ -98,14 +98,6 @@ def test_epochs_and_seeds_differ_in_order_and_batches() -> None:
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.2
 
 
-def test_invalid_arguments_are_named() -> None:
-    lengths = np.ones(3, dtype=np.int32)
-    with pytest.raises(ValueError, match="3 source lengths and 2 target lengths"):
-        batch_plan(lengths, lengths[:2], batch_tokens=9, seed=0, epoch=0)
-    with pytest.raises(ValueError, match="batch_tokens is 0; it must be at least 1"):
-        batch_plan(lengths, lengths, batch_tokens=0, seed=0, epoch=0)
-
-
 @pytest.fixture(scope="module")
 def store(
     tmp_path_factory: pytest.TempPathFactory, vocabulary: Vocabulary, pairs: Pairs
@@ -143,20 +135,6 @@ def test_batches_of_a_plan_hold_every_token_once(store: TokenStore) -> None:
     assert all(batch.src.numel() + batch.tgt_out.numel() <= 600 for batch in batches)
 
 
-def test_to_moves_all_tensors_of_a_batch(store: TokenStore) -> None:
-    batch = make_batch(store, [5, 6], pad_id=0, bos_id=1)
-    moved = batch.to("meta")
-    for name in ("src", "tgt_in", "tgt_out"):
-        assert getattr(moved, name).device.type == "meta"
-        assert getattr(moved, name).shape == getattr(batch, name).shape
-        assert getattr(batch, name).device.type == "cpu"
-
-
-def test_an_empty_batch_is_refused(store: TokenStore) -> None:
-    with pytest.raises(ValueError, match="A batch needs at least 1 index, not 0"):
-        make_batch(store, [], pad_id=0, bos_id=1)
-
-
 def test_the_plan_of_many_pairs_needs_no_python_per_pair() -> None:
     src, tgt = random_lengths(100_000)
     n_lines = 0
@@ -183,25 +161,3 @@ ROWS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=6), min_size=1,
 def test_padding_equals_torch(rows: list[list[int]]) -> None:
     expected = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
     assert torch.equal(pad(rows, 0), expected)
-
-
-def test_no_rows_give_no_batches() -> None:
-    with pytest.raises(ValueError, match="no rows"):
-        pad([], 0)
-
-
-@given(ROWS)
-def test_decoder_inputs_are_targets_shifted_right(rows: list[list[int]]) -> None:
-    decoder_inputs = pad(shift_right(rows, 11), 0)
-    targets = pad(rows, 0)
-    assert (decoder_inputs[:, 0] == 11).all()
-    for number, row in enumerate(rows):
-        assert torch.equal(decoder_inputs[number, 1 : len(row)], targets[number, : len(row) - 1])
-        assert (decoder_inputs[number, len(row) :] == 0).all()
-
-
-@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1))
-def test_rows_are_sorted_by_length(lengths: list[tuple[int, int]]) -> None:
-    order = by_length([first for first, _ in lengths], [second for _, second in lengths])
-    assert sorted(order) == [*range(len(lengths))]
-    assert [lengths[n] for n in order] == sorted(lengths)

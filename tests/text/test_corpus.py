@@ -47,16 +47,6 @@ def test_pairs_written_are_the_pairs_read(
     assert list(read_pairs(sides[0], sides[1])) == pairs
 
 
-def test_extra_columns_line_ends_and_bom_are_ignored(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.tsv", b"\xef\xbb\xbfa\tb\tCC-BY\tme\r\n c \t d\t\r\n\r\n\n")
-    assert list(read_pairs(path)) == [("a", "b"), ("c", "d")]
-
-
-def test_only_a_newline_ends_a_line(tmp_path: Path) -> None:
-    path = write(tmp_path / "c.tsv", "one\u2028more\tun\x85autre\nlast\tdernier")
-    assert list(read_pairs(path)) == [("one\u2028more", "un\x85autre"), ("last", "dernier")]
-
-
 @given(text=st.text("ab\r\n", max_size=30), size=st.integers(1, 7))
 def test_every_line_end_ends_a_line(text: str, size: int) -> None:
     """The lines are those that Python finds, wherever a chunk of the file ends. Some programs end
@@ -71,13 +61,6 @@ def test_every_line_end_ends_a_line(text: str, size: int) -> None:
 
     lines = [line.decode() for line in split_bytes(Chunks(text.encode()))]
     assert lines == (expected if expected[-1] else expected[:-1])
-
-
-def test_reading_is_lazy(tmp_path: Path) -> None:
-    stream = read_pairs(write(tmp_path / "c.tsv", "a\tb\nno tab here\n"))
-    assert next(stream) == ("a", "b")
-    with pytest.raises(CorpusError):
-        next(stream)
 
 
 def test_an_infinite_stream_can_be_parsed() -> None:
@@ -116,11 +99,6 @@ def test_errors_in_a_table_name_the_line(tmp_path: Path, case: str, zipped: bool
         list(read_pairs(path))
     assert str(tmp_path) in str(caught.value)
     assert str(caught.value).count("\n") == 0
-
-
-def test_errors_in_pasted_text_use_the_given_name() -> None:
-    with pytest.raises(CorpusError, match=r"^your text, line 3 has no tab"):
-        list(parse_pairs(["a\tb", "c\td", "e f"], "your text"))
 
 
 @pytest.mark.parametrize("zipped", [False, True])
@@ -197,11 +175,6 @@ def test_parallel_files_with_an_empty_side_or_line_are_refused(tmp_path: Path) -
         list(read_pairs(hole, full))
 
 
-def test_parallel_files_keep_their_tabs(tmp_path: Path) -> None:
-    path = write(tmp_path / "c", "a\tb\n")
-    assert list(read_pairs(path, path)) == [("a\tb", "a\tb")]
-
-
 def test_references_of_one_source_are_merged_if_requested(tmp_path: Path) -> None:
     path = write(tmp_path / "c.tsv", "b\tB1\na\tA1\nb\tB2\nc\tC1\nb\tB2\na\tA2\n")
     sources, references = read_references(path)
@@ -212,18 +185,6 @@ def test_references_of_one_source_are_merged_if_requested(tmp_path: Path) -> Non
     assert references == [["B1", "B2", "B2"], ["A1", "A2"], ["C1"]]
     with pytest.raises(CorpusError, match="is empty"):
         read_references(write(path, ""))
-
-
-@pytest.mark.parametrize(
-    "text", ["", " ", "\t\n", "\u200b", "\u200d\u2060\ufeff", "\x00\x1b\x9b", "\u202e \u3000"]
-)
-def test_invisible_text_is_blank(text: str) -> None:
-    assert is_blank(text)
-
-
-@pytest.mark.parametrize("text", [".", "a\u200b", "\u0301", "\U0001f989", "\ufffd"])
-def test_visible_text_is_not_blank(text: str) -> None:
-    assert not is_blank(text)
 
 
 @given(st.text())

@@ -92,9 +92,3 @@ def test_concatenated_ids_equal_the_ids_of_the_joined_text(tmp_path: Path) -> No
     for src, tgt in joined:
         for ids in (src, tgt):
             assert vocabulary.encode(vocabulary.decode(ids.tolist())) == ids.tolist()
-
-
-def test_an_example_out_of_range_is_refused() -> None:
-    epoch = Examples([StubPairs(10, [(1, 1)])], [1.0], concat_prob=0, max_len=9, seed=0, epoch=0)
-    with pytest.raises(IndexError, match="the epoch has 0 to 0"):
-        epoch.pair(1)

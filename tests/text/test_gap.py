@@ -50,14 +50,6 @@ def test_distances_are_uniform_or_fixed() -> None:
     assert set(gap.draw(np.random.default_rng(0), 9, distance=6).distances) == {6}
 
 
-def test_a_sequence_is_formatted_for_readers() -> None:
-    gap = GapTask(letters=8, word=3, longest=8)
-    ids = np.array([4 + 2, 4, 4 + 5, 0, 0, 0, 1, 2, 3, 0, 0])
-    assert gap.sequence_text(ids) == "c a f ·×3 1 2 3 ·×2"
-    assert gap.tag_text([2, 0, 5]) == "c a f"
-    assert gap.chance == 1 / 8
-
-
 @pytest.mark.parametrize(
     ("sizes", "message"),
     [

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from transformer.text.languages import (
     NAMES,
     front_matter,
-    language_name,
     languages_from_card,
-    languages_from_name,
 )
 
 VALID_CARDS = {
@@ -21,15 +19,6 @@ VALID_CARDS = {
     "quoted, with a comment": "---\nlanguage: [\"en\", 'fr'] # reads, writes\n---\n",
     "CRLF line ends": "---\r\nlanguage:   [ en ,fr ]  \r\n---\r\n# Card\r\n",
     "between entries": "---\ndatasets: [tatoeba]\nlanguage: [en, fr]\nmetrics:\n- bleu\n---\n",
-}
-CARDS_WITHOUT_LANGUAGES = {
-    "no front matter": "# Card\n\nlanguage: [en, fr]\n",
-    "nothing": "",
-    "another entry": "---\nlicense: mit\nlanguages_seen: 2\n---\n",
-    "a rule below a heading": "# Card\n---\nlanguage: [en, fr]\n---\n",
-    "front matter without an end": "---\nlanguage: [en, fr]\n# Card\n",
-    "inside another entry": "---\nmore:\n  language: [en, fr]\n---\n",
-    "a long front matter without an end": "---\n" + "a: b\n" * 200 + "language: [en, fr]\n---\n",
 }
 INVALID_CARDS = {
     "one language": "---\nlanguage: en\n---\n",
@@ -46,11 +35,6 @@ INVALID_CARDS = {
 @pytest.mark.parametrize("case", VALID_CARDS)
 def test_a_card_names_source_and_target_language(case: str) -> None:
     assert languages_from_card(VALID_CARDS[case]) == ("en", "fr")
-
-
-@pytest.mark.parametrize("case", CARDS_WITHOUT_LANGUAGES)
-def test_a_card_without_languages_is_valid(case: str) -> None:
-    assert languages_from_card(CARDS_WITHOUT_LANGUAGES[case]) is None
 
 
 @pytest.mark.parametrize("case", INVALID_CARDS)
@@ -80,16 +64,3 @@ def test_languages_survive_a_round_trip(src: str, tgt: str) -> None:
 def test_invalid_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="two codes"):
         front_matter(["en"])
-
-
-def test_only_two_known_codes_name_the_languages() -> None:
-    assert languages_from_name("en-fr") == ("en", "fr")
-    assert languages_from_name("en-de") == ("en", "de")
-    for name in ("tiny", "my-run", "en-fr-2", "en_fr", "EN-FR", "-"):
-        assert languages_from_name(name) is None
-
-
-def test_languages_have_common_names() -> None:
-    assert language_name("de") == "German"
-    assert language_name("pt-BR") == "Portuguese (BR)"
-    assert language_name("xho") == "xho"

@@ -89,12 +89,6 @@ def test_every_format_gives_the_same_pairs(tmp_path: Path, name: str, line_end: 
     assert clean([*read_pairs(path)]) == PAIRS
 
 
-def test_text_in_quotes_may_contain_separators_and_line_ends() -> None:
-    text = csv_text(",", ["en", "fr"], lambda n, s, t: [f'He said "{s}"\nthen, left', t])
-    pairs = [*parse_pairs(split_text(text), "a.csv")]
-    assert pairs == [(f'He said "{src}"\nthen, left', tgt) for src, tgt in PAIRS]
-
-
 @pytest.mark.parametrize(
     "line",
     ['"The {0}, here; now.";"Le {0}, ici ; là."', "The {0}, here.;Le {0}, ici.", "{0}, yes;{0}"],
@@ -163,15 +157,6 @@ OTHER_FILES = {
 }
 
 
-@pytest.mark.parametrize("kind", OTHER_FILES)
-def test_files_of_other_kinds_are_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "file.txt"
-    path.write_text(OTHER_FILES[kind], "utf-8")
-    for read in (lambda: [*read_pairs(path)], lambda: [*read_pairs(path, path)]):
-        with pytest.raises(CorpusError, match=rf"file\.txt is {kind}.*; extract its sentences"):
-            read()
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -189,12 +174,6 @@ def test_files_of_other_kinds_are_refused(tmp_path: Path, kind: str) -> None:
 def test_more_files_of_other_kinds_are_refused(text: str) -> None:
     with pytest.raises(CorpusError, match=r"mine is .*; extract its sentences"):
         [*parse_pairs(split_text(text), "mine")]
-
-
-@pytest.mark.parametrize("name", ["Tatoeba pairs", "TSV with a header", "fast_align", "pairs.csv"])
-def test_a_corpus_to_measure_is_read_in_the_same_formats(name: str) -> None:
-    corpus = Corpus.from_lines(split_text(FORMATS[name]), name)
-    assert [(sentence.source, sentence.target) for sentence in corpus.sentences] == PAIRS
 
 
 def test_sentences_with_commas_and_dashes_remain_sentences() -> None:

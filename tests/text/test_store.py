@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.text import TokenStore, Vocabulary
-from transformer.text import store as store_module
 
 Pairs = list[tuple[str, str]]
 
@@ -96,14 +95,6 @@ def test_a_pair_out_of_range_is_refused(
         store.pair(index)
 
 
-def test_progress_counts_the_pairs_read(
-    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
-) -> None:
-    counts: list[int] = []
-    TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=60, progress=counts.append)
-    assert counts == [60, 120, 180, 200]
-
-
 def test_pairs_are_read_a_chunk_at_a_time(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
 ) -> None:
@@ -154,25 +145,6 @@ def test_an_interrupted_build_leaves_no_file(
     assert [file.read_bytes() for file in tmp_path.iterdir()] == ([] if old is None else [old])
 
 
-def test_a_store_can_be_built_again_over_itself(
-    tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
-) -> None:
-    first = TokenStore.build(tmp_path / "s", pairs, vocabulary)
-    second = TokenStore.build(tmp_path / "s", pairs[:3], vocabulary)
-    assert (len(first), len(second)) == (200, 3)
-    assert first.pair(199)[0].tolist() == vocabulary.encode(pairs[199][0])
-
-
-def test_no_pairs_are_refused(tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs) -> None:
-    with pytest.raises(ValueError, match="of 0 pairs, 0 have"):
-        TokenStore.build(tmp_path / "s", iter([]), vocabulary)
-    with pytest.raises(ValueError, match="of 200 pairs, 0 have both sides within max_len=2 ids"):
-        TokenStore.build(tmp_path / "s", pairs, vocabulary, max_len=2)
-    with pytest.raises(ValueError, match="chunk is 0; it must be at least 1"):
-        TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=0)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_store_of_another_vocabulary_is_refused(
     tmp_path: Path, vocabulary: Vocabulary, other_vocabulary: Vocabulary, pairs: Pairs
 ) -> None:
@@ -203,13 +175,3 @@ def test_invalid_store_files_are_refused(
         writer.write_table(table)
     with pytest.raises(ValueError, match="another kind of Arrow file"):
         TokenStore.open(tmp_path / "arrow", vocabulary)
-
-
-def test_the_metadata_is_in_the_file(tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs) -> None:
-    TokenStore.build(tmp_path / "s", pairs, vocabulary, max_len=64)
-    with pa.ipc.open_file(str(tmp_path / "s")) as reader:
-        metadata = reader.schema.metadata
-        assert metadata[b"vocabulary_sha256"].decode() == vocabulary.sha256
-        assert metadata[b"max_len"] == b"64"
-        assert metadata[b"kind"] == store_module._KIND
-        assert reader.read_all().num_rows == 200

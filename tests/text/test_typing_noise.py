@@ -47,14 +47,6 @@ def test_typing_noise_keeps_the_words(seed: int, text: str) -> None:
     assert src.endswith(".") == tgt.endswith(".")
 
 
-def test_about_half_of_the_variants_lose_final_punctuation() -> None:
-    random = np.random.default_rng(1)
-    lost = sum(
-        not typing_variant("I see.", "Je vois.", random)[0].endswith(".") for _ in range(2000)
-    )
-    assert 900 < lost < 1100  # 1000, standard deviation 22
-
-
 def test_sampled_segmentations_keep_the_text_and_follow_the_seed(
     vocabulary: Vocabulary,
 ) -> None:

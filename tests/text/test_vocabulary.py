@@ -12,19 +12,12 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.config import ModelConfig
 from transformer.text import Vocabulary
 
 Pairs = list[tuple[str, str]]
 # Letters, digits and marks of punctuation of every script, and plain spaces.
 LETTERS = st.characters(categories=["Ll", "Lu", "Lo", "Nd", "Po"], max_codepoint=0x2FFF)
 WORDS = st.lists(st.text(LETTERS, min_size=1), max_size=8).map(" ".join)
-
-
-def test_special_ids_are_those_of_the_default_config(vocabulary: Vocabulary) -> None:
-    assert vocabulary.tokens([0, 1, 2, 3]) == ["<pad>", "<s>", "</s>", "<unk>"]
-    assert len(vocabulary) == 320
-    vocabulary.check(ModelConfig(vocab_size=320))
 
 
 @given(text=st.text())
@@ -84,12 +77,6 @@ def test_lone_surrogates_become_the_replacement_character(vocabulary: Vocabulary
     assert vocabulary.decode(vocabulary.encode("\ud83d\ude00")) == "😀"
 
 
-def test_empty_and_blank_text_is_only_the_end_token(vocabulary: Vocabulary) -> None:
-    assert vocabulary.encode("") == [2]
-    assert vocabulary.encode("  \t ") == [2]
-    assert vocabulary.decode([]) == ""
-
-
 @pytest.mark.parametrize("threads", [0, 1, 2])
 def test_a_batch_equals_its_texts_one_by_one(
     vocabulary: Vocabulary, pairs: Pairs, threads: int
@@ -135,37 +122,6 @@ def test_training_is_reproducible(pairs: Pairs, model_type: str) -> None:
     ]
     assert vocabularies[0].to_bytes() == vocabularies[1].to_bytes()
     assert vocabularies[0].sha256 == vocabularies[1].sha256
-
-
-def test_the_pieces_do_not_depend_on_the_threads(pairs: Pairs) -> None:
-    vocabularies = [Vocabulary.train((s for s, _ in pairs), 290, threads=n) for n in (1, 3)]
-    assert vocabularies[0].tokens(range(290)) == vocabularies[1].tokens(range(290))
-
-
-def test_training_prints_nothing(pairs: Pairs, capfd: pytest.CaptureFixture[str]) -> None:
-    Vocabulary.train((source for source, _ in pairs), 290)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_text_too_small_for_the_size_is_refused(pairs: Pairs) -> None:
-    with pytest.raises(ValueError, match=r"too small for 9000 pieces: its 200 sentences give \d+;"):
-        Vocabulary.train((source for source, _ in pairs), 9000)
-
-
-def test_the_minimum_size_in_the_error_works(pairs: Pairs) -> None:
-    texts = [source for source, _ in pairs]
-    with pytest.raises(ValueError, match="vocabulary of 200 pieces is too small") as caught:
-        Vocabulary.train(texts, 200)
-    smallest = int(str(caught.value).split("at least ")[1].rstrip("."))
-    assert len(Vocabulary.train(texts, smallest)) == smallest
-    with pytest.raises(ValueError, match=f"ask for at least {smallest}"):
-        Vocabulary.train(texts, smallest - 1)
-
-
-@pytest.mark.parametrize("size", [0, -5])
-def test_a_size_below_one_is_refused(pairs: Pairs, size: int) -> None:
-    with pytest.raises(ValueError, match=f"size is {size}; it must be at least 1"):
-        Vocabulary.train([source for source, _ in pairs], size)
 
 
 def test_no_text_and_wrong_type_are_refused() -> None:
@@ -245,13 +201,6 @@ def test_a_model_without_padding_is_refused(pairs: Pairs) -> None:
     )
     with pytest.raises(ValueError, match="has no pad piece"):
         Vocabulary.from_bytes(model_file.getvalue())
-
-
-def test_check_reports_both_numbers(vocabulary: Vocabulary) -> None:
-    with pytest.raises(ValueError, match="model has 8000 pieces, the vocabulary has 320"):
-        vocabulary.check(ModelConfig(vocab_size=8000))
-    with pytest.raises(ValueError, match="eos_id is 3, the vocabulary's is 2"):
-        vocabulary.check(ModelConfig(vocab_size=320, eos_id=3, unk_id=2))
 
 
 def test_threads_may_share_one_vocabulary(vocabulary: Vocabulary, pairs: Pairs) -> None:

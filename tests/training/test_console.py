@@ -51,18 +51,6 @@ def test_time_left_counts_from_this_start(capsys: pytest.CaptureFixture[str]) ->
         assert 60 * minutes + seconds == pytest.approx(10 * (100 - float(percent)), abs=1)
 
 
-def test_the_validation_loss_is_shown_with_the_next_step(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with Console(Clock()) as console:
-        console({"step": 1, "valid_loss": 1.23456, "perplexity": 3.4})
-        console(make_line(2, 0.1))
-        console({"step": 3, "valid_loss": 1.2, "bleu": 33.333, "elapsed": 1.0})
-    log = capsys.readouterr().err
-    assert "loss 2.500, valid 1.235, 3,000 tokens/s" in log
-    assert log.endswith("last evaluation, step 3: valid loss 1.2, bleu 33.33\n")
-
-
 def test_terminal_shows_one_progress_bar(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,24 +45,6 @@ def test_corrupt_file_gives_the_default(content: str, tmp_path: Path) -> None:
     assert run.control() == Control()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"command": "paus"}, "one of run, pause, stop, not 'paus'; did you mean 'pause'"),
-        ({"learning_rate_factor": -1}, "from 0 to 100, not -1"),
-        ({"learning_rate_factor": float("nan")}, "from 0 to 100, not nan"),
-        ({"learning_rate_factor": "2"}, "from 0 to 100, not '2'"),
-        ({"save": -1}, "0 or more, not -1"),
-    ],
-)
-def test_invalid_control_raises_a_one_sentence_error(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        RunFolder(tmp_path).write_control(**change)
-    assert not (tmp_path / "control.json").exists()
-
-
 def test_a_changed_file_is_read_at_most_once_per_interval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

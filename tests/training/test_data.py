@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.text import CorpusError, Vocabulary
+from transformer.text import Vocabulary
 from transformer.training import data as data_module
 from transformer.training.data import TrainingPairs, epoch_plan, open_prepared_data, prepare_data
 from transformer.training.run_folder import RunFolder
@@ -45,16 +45,6 @@ def test_pairs_are_read_from_parallel_and_validation_files(tmp_path: Path) -> No
     corpus = TrainingPairs.from_files([tmp_path / "en", tmp_path / "fr"], [valid])
     assert list(corpus.train()) == [("one", "un"), ("two", "deux")]
     assert list(corpus.valid()) == [("three", "trois")]
-
-
-def test_file_errors_are_raised_at_once(tmp_path: Path) -> None:
-    table = write_pairs(tmp_path / "p.tsv", [("a", "b")])
-    with pytest.raises(CorpusError, match="one table or two parallel files, not 3 files"):
-        TrainingPairs.from_files([table] * 3)
-    with pytest.raises(CorpusError, match=r"There is no file .*gone\.tsv"):
-        TrainingPairs.from_files([table], [tmp_path / "gone.tsv"])
-    with pytest.raises(CorpusError, match=r"p\.tsv has 1 pair; at least 2 are needed .* --valid"):
-        list(TrainingPairs.from_files([table]).train())
 
 
 def test_prepared_data_is_reused(

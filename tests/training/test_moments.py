@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import SHAPE, MakeTrainer
+from tests.training.conftest import SHAPE
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text.batching import make_batch
@@ -58,18 +58,3 @@ def test_recorded_moments_equal_the_formulas_of_adam(
         np.testing.assert_allclose(table["step"], step, rtol=1e-12)
         np.testing.assert_allclose(before - step, after, rtol=0, atol=1e-7)
         assert np.abs(step).max() > 1e-4
-
-
-def test_small_matrix_is_recorded_completely(make_trainer: MakeTrainer) -> None:
-    trainer = make_trainer(steps=1)
-    moments = Moments(trainer.learner, "encoder.layers.0.ffn.w_1.weight")
-    trainer.train()
-    update = moments.after_update()
-    assert update["shape"] == [32, 16]
-    assert np.array(update["m"]).shape == (16, 16)
-
-
-@pytest.mark.parametrize("name", ["decoder.layers.0.cross_attn.w_qk", "encoder.layers.9.w_o"])
-def test_unknown_matrix_is_refused(name: str, make_trainer: MakeTrainer) -> None:
-    with pytest.raises(ValueError, match=f"has no matrix '{name}'; did you mean"):
-        Moments(make_trainer().learner, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,23 +68,8 @@ def test_invalid_arguments_raise_a_one_sentence_error(
         make_run_config(**arguments)
 
 
-def test_small_task_keeps_a_tenth_for_validation() -> None:
-    config = make_run_config("copy", options={"longest": 2, "letters": 3})  # 3 + 9 sequences
-    options = config.to_dict()["data"]["options"]
-    assert (options["n_train"], options["n_valid"]) == (11, 1)
-    corpus = TrainingPairs.from_task("copy", options, 1)
-    assert len({*corpus.train(), *corpus.valid()}) == 12
-
-
 def make_corpus(pairs: list[tuple[str, str]]) -> TrainingPairs:
     return TrainingPairs(lambda: iter(pairs), lambda: iter(pairs[:1]))
-
-
-def test_tiny_text_gets_one_piece_per_word() -> None:
-    vocabulary = fit_vocabulary(make_corpus([("the cat .", "le chat ."), ("a", "un")]), 1000)
-    assert sorted(vocabulary.tokens(range(4, len(vocabulary)))) == sorted(
-        f"▁{word}" for word in ("the", "cat", ".", "le", "chat", "a", "un")
-    )
 
 
 @pytest.mark.parametrize("vocab_size", [10, 400, 100_000])
@@ -131,13 +115,6 @@ def test_workload_has_the_lengths_of_training(
     assert Workload.from_dict(measured_workload.to_dict()) == measured_workload
 
 
-@pytest.mark.parametrize("task", [None, *TASKS])
-def test_default_precision_is_fp32(task: str | None) -> None:
-    assert make_run_config(task).training.precision == "fp32"
-    config = make_run_config(task, settings={"precision": "bf16"})
-    assert config.training.precision == "bf16"
-
-
 def test_same_seed_trains_the_same_model(
     tmp_path: Path,
 ) -> None:
@@ -157,9 +134,3 @@ def test_same_seed_trains_the_same_model(
         assert state["units"] == torch.backends.cpu.get_cpu_capability()
         weights[name] = (run.checkpoint_path / "model.safetensors").read_bytes()
     assert weights["first"] == weights["same seed"] != weights["other seed"]
-
-
-def test_minutes_limit_the_estimate() -> None:
-    config = make_run_config("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
-    limited = replace(config, training=replace(config.training, minutes=0.5))
-    assert total_estimate(limited, 1000, 0.01).seconds == 30 + STARTUP_SECONDS

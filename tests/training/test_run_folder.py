@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.text.files import is_free, try_lock
+from transformer.text.files import is_free
 from transformer.training.run_config import PairsRun
 from transformer.training.run_folder import RunError, RunFolder
 
@@ -57,14 +57,6 @@ def test_corrupt_state_raises_a_one_sentence_error(
     with pytest.raises(RunError, match=message) as caught:
         run.state()
     assert str(path) in str(caught.value)
-
-
-def test_metrics_are_lines_of_json(run: RunFolder) -> None:
-    lines = [{"step": n, "loss": 1 / n} for n in range(1, 4)]
-    for line in lines:
-        run.append_metrics(line)
-    assert run.metrics() == lines
-    assert run.metrics_path.read_text().count("\n") == 3
 
 
 @given(n_bytes=st.integers(1, 200), last_step=st.integers(0, 6))
@@ -135,22 +127,6 @@ def test_unwritable_run_folder_raises_run_error(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"below cannot be written to: \w+"), below.locked():
         pytest.fail("held")
     assert file.read_text() == "mine"
-
-
-def test_lock_is_free_before_and_after_it_is_held(tmp_path: Path) -> None:
-    path = tmp_path / "job.lock"
-    lock = try_lock(path)
-    assert lock
-    assert not is_free(path)
-    assert try_lock(path) is None
-    lock.close()
-    assert is_free(path)
-
-
-def test_is_free_of_a_missing_file_creates_nothing(tmp_path: Path) -> None:
-    assert is_free(tmp_path / "job.lock")
-    assert is_free(tmp_path / "no such run" / "job.lock")
-    assert not [*tmp_path.iterdir()]
 
 
 def test_is_free_while_the_folder_is_moved_away(tmp_path: Path) -> None:

@@ -24,25 +24,6 @@ def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
     assert learning_rate(step, d_model=d_model, warmup=warmup) == pytest.approx(expected)
 
 
-def test_rates_of_the_base_model() -> None:
-    """The base model with 4,000 steps of warm-up has a peak of about 0.0007."""
-    assert paper_rate(4000, 512, 4000) == pytest.approx(6.9877e-4, rel=1e-4)
-    assert paper_rate(1, 512, 4000) == pytest.approx(1.7469e-7, rel=1e-4)
-    assert paper_rate(100_000, 512, 4000) == pytest.approx(1.3975e-4, rel=1e-4)
-
-
-@given(d_model=widths, warmup=warmups, peak=st.floats(1e-6, 1), step=steps)
-def test_the_peak_is_at_the_end_of_the_warm_up(
-    d_model: int, warmup: int, peak: float, step: int
-) -> None:
-    rates = {s: learning_rate(s, d_model=d_model, warmup=warmup, peak=peak) for s in (step, warmup)}
-    assert rates[warmup] == pytest.approx(peak)
-    assert rates[step] <= peak * (1 + 1e-9)
-    # A given peak changes only the scale.
-    ratio = paper_rate(step, d_model, warmup) / paper_rate(warmup, d_model, warmup)
-    assert rates[step] == pytest.approx(peak * ratio)
-
-
 @given(step=steps, progress=progresses, cooldown=st.floats(0.01, 0.99))
 def test_cooldown_is_linear(step: int, progress: float, cooldown: float) -> None:
     plain = learning_rate(step, d_model=64, warmup=100)
@@ -54,11 +35,6 @@ def test_cooldown_is_linear(step: int, progress: float, cooldown: float) -> None
         assert rate == 0
     else:
         assert rate == pytest.approx(plain * (1 - (progress - cooldown_start) / cooldown))
-
-
-@given(progress=progresses)
-def test_progress_is_ignored_without_cooldown(progress: float) -> None:
-    assert learning_rate(7, d_model=64, warmup=5, progress=progress) == paper_rate(7, 64, 5)
 
 
 def test_schedule_curve_equals_equation_3() -> None:

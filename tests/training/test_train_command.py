@@ -15,10 +15,7 @@ import torch
 
 from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
-from transformer.config import ModelConfig, TrainingConfig
-from transformer.training.run_config import FilesRun
-from transformer.training.run_folder import LoopState, RunFolder
-from transformer.training.train_folder import model_card
+from transformer.training.run_folder import RunFolder
 
 Train = Callable[..., tuple[int, str]]
 
@@ -171,20 +168,6 @@ def test_invalid_option_gives_a_one_sentence_error(
     assert_refused(train(pairs_file, "--run-folder", tmp_path / "run", *arguments), message)
 
 
-def test_a_run_folder_that_is_a_file_is_refused(
-    train: Train, pairs_file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "taken").write_text("mine")
-    result = train(pairs_file, "--run-folder", tmp_path / "taken")
-    assert_refused(result, "taken is a file; give a folder, or a new name")
-    assert (tmp_path / "taken").read_text() == "mine"
-
-
-def test_a_folder_in_use_is_refused(train: Train, pairs_file: Path, tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run").locked():
-        assert_refused(train(pairs_file), "is training in")
-
-
 def test_corrupt_config_gives_a_one_sentence_error(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
@@ -196,17 +179,6 @@ def test_corrupt_config_gives_a_one_sentence_error(
     ):
         config.write_text(text)
         assert_refused(train(pairs_file), message)
-
-
-def test_card_without_validation_has_no_loss() -> None:
-    shape = ModelConfig(vocab_size=9)
-    config = FilesRun(train=("there/pairs.tsv",), model=shape, training=TrainingConfig())
-    card = model_card(config, LoopState(step=7), n_pairs=9, averaged=2)
-    assert "Best validation" not in card
-    assert "inf" not in card
-    card = model_card(config, LoopState(step=7, best_valid=1.5), n_pairs=9, averaged=2)
-    assert "Best validation loss 1.500 nats per token." in card
-    assert "9 pairs (pairs.tsv)" in card
 
 
 def test_languages_are_written_to_the_model_card(
@@ -221,11 +193,6 @@ def test_languages_are_written_to_the_model_card(
     assert load_languages(run.checkpoint_path) == ("en", "de")
     assert train(pairs_file, "--steps", 5, "--languages", "en", "fr")[0] == 0
     assert load_languages(run.checkpoint_path) == ("en", "fr")
-
-
-def test_invalid_languages_are_refused(train: Train, pairs_file: Path, tmp_path: Path) -> None:
-    assert_refused(train(pairs_file, "--languages", "English", "German"), "languages are two codes")
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_may_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
@@ -310,15 +277,6 @@ def test_pairs_of_added_tables_are_trained(train: Train, pairs_file: Path, tmp_p
     run = RunFolder(tmp_path / "run")
     assert run.config().to_dict()["data"]["added"] == {str(added_table): 0.5}
     assert run.text_path("added-0").is_file()
-
-
-@pytest.mark.parametrize(
-    "added_table", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"]
-)
-def test_invalid_weight_is_refused(train: Train, pairs_file: Path, added_table: str) -> None:
-    assert_refused(
-        train(pairs_file, "--add", added_table), "--add needs a table and a number above 0"
-    )
 
 
 def test_probes_are_recorded_in_training(train: Train, pairs_file: Path, tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -15,7 +13,7 @@ from transformer.inference import Translator
 from transformer.text.files import write_json
 from transformer.training import train_folder as train_module
 from transformer.training.recipe import make_run_config
-from transformer.training.run_folder import RunError, RunFolder, TrainingError, as_training_error
+from transformer.training.run_folder import RunFolder, TrainingError
 from transformer.training.train_folder import train_run
 
 SETTINGS: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
@@ -132,23 +130,6 @@ def test_invalid_config_fails_with_a_sentence(
     assert reason in run.state()["reason"]
 
 
-def test_folder_without_a_config_stays_unchanged(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match=r"has no config\.json"):
-        train_run(tmp_path)
-    (tmp_path / "config.json").write_text(json.dumps({"kind": "task", "model": {}, "data": {}}))
-    with pytest.raises(RunError, match="needs a value for"):
-        train_run(tmp_path)
-    assert os.listdir(tmp_path) == ["config.json"]
-
-
-def test_locked_run_stays_unchanged(tmp_path: Path) -> None:
-    run = make_run(tmp_path)
-    run.write_state("running", step=5)
-    with run.locked(), pytest.raises(RunError, match="is training in"):
-        train_run(tmp_path)
-    assert run.state() == {"status": "running", "reason": "", "step": 5}
-
-
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -189,9 +170,3 @@ def test_unexpected_error_is_raised_and_recorded(
     with pytest.raises(KeyError):
         train_run(tmp_path)
     assert run.state() == {"status": "failed", "reason": "KeyError: 'slip'"}
-
-
-def test_only_machine_failures_become_training_errors() -> None:
-    error = RuntimeError("CUDA error")
-    assert as_training_error(error, 1, 1) is error
-    assert isinstance(as_training_error(MemoryError(), 3, 4096), TrainingError)

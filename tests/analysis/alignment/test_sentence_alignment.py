@@ -59,17 +59,6 @@ def test_words_are_linked_by_the_predicting_or_the_reading_row(translator: Trans
     assert {(r.source, r.target) for r in frame[frame["linked"]].itertuples()} == reading.links()
 
 
-def test_words_have_no_subword_markers(translator: Translator) -> None:
-    trace = translator.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
-    assert "<0x3C>" in trace.src_tokens
-    alignment = align_words(translator.model, trace, 0, 0)
-    assert alignment.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
-    assert alignment.target == ("Elle", "<b>.")
-    # A text with another spelling than its tokens keeps the words of the tokens.
-    altered = replace(trace, translation=replace(trace.translation, text="Elle dort."))
-    assert align_words(translator.model, altered, 0, 0).target == ("Elle", "<b>.")
-
-
 def test_invalid_alignment_requests_are_refused(translator: Translator) -> None:
     trace = translator.trace("She paints books.", target="Elle peint.")
     with pytest.raises(ValueError, match="there is no head 9"):

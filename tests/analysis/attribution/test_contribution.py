@@ -9,7 +9,6 @@ from scipy.stats import spearmanr
 from tests.analysis.small_models import KINDS
 from transformer.analysis.attribution import norms
 from transformer.analysis.attribution.contribution import (
-    QUANTITIES,
     Contribution,
     agreement,
     contribution,
@@ -61,12 +60,6 @@ def test_ranks_follow_absolute_values_of_unmasked_cells(
     assert abs(pairs["weight", "gradient"] - signed) > 0.01
 
 
-def test_without_gradients_two_measures_remain(model: Transformer, trace: Trace) -> None:
-    quantities = contribution(model, trace, "cross", 0, 0)
-    assert list(quantities.values) == list(QUANTITIES[:2])
-    assert list(quantities.correlations()) == [("weight", "norm")]
-
-
 def test_the_largest_disagreement_compares_shares_of_the_maximum() -> None:
     weight = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.4, 0.4]])
     # Divided by the maximum, 8: 0.25, 0.5 0.5, 0.2 −1 0.4; masked cells do not count.
@@ -87,21 +80,6 @@ def test_heads_with_the_lowest_agreement_come_first(model: Transformer, trace: T
     for kind, layer, head, rank in table.itertuples(index=False):
         cells = contribution(model, trace, kind, layer, head).to_frame()
         assert rank == pytest.approx(spearmanr(cells["weight"], cells["norm"]).statistic)
-
-
-def test_a_uniform_head_has_no_rank_correlation() -> None:
-    uniform = np.full((1, 2), 0.5)
-    quantities = Contribution(
-        ("cross", 0, 0), ("<s>",), ("a", "b"), ("c",), {"weight": uniform, "norm": uniform}
-    )
-    assert np.isnan(quantities.correlations()["weight", "norm"])
-
-
-def test_missing_layers_and_heads_are_refused(model: Transformer, trace: Trace) -> None:
-    with pytest.raises(ValueError, match="there is no head 4; the heads are 0 to 3"):
-        contribution(model, trace, "cross", 0, 4)
-    with pytest.raises(ValueError, match="the layers are 0 to 1"):
-        contribution(model, trace, "cross", 2, 0)
 
 
 def test_rank_correlations_equal_scipy() -> None:

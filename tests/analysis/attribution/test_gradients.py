@@ -94,14 +94,6 @@ def test_the_total_is_the_sum_over_tokens(
     np.testing.assert_allclose(sum(p.target for p in parts), slopes.target)
 
 
-def test_later_tokens_have_gradient_0(model: Transformer, trace: Trace) -> None:
-    first = gradients(model, trace, 1)
-    assert not first.target[2:].any()
-    assert first.target[:2].all()
-    assert not first.weights["cross"][:, :, 2:].any()
-    assert not np.triu(first.weights["decoder"], 1).any()
-
-
 def test_gradients_are_those_of_the_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:

@@ -126,23 +126,6 @@ def test_the_norm_of_a_layer_is_that_of_the_sum_over_heads(
     )
 
 
-def test_a_scaled_head_has_a_scaled_norm(translator: Translator, trace: Trace) -> None:
-    model, site = translator.model, "decoder.layers.0.cross_attn"
-    factors = torch.tensor([1.0, 0.0, 0.25, -1.0])[:, None, None]
-    hooks = Hooks({f"{site}.hook_heads": lambda heads, _: heads * factors})
-    down = translator.trace(TEXT, TARGET, hooks=hooks)
-    total = sum(part.sum(axis=1) for part in norms.summed_vectors(model, down, "cross", 0))
-    np.testing.assert_allclose(total, down[f"{site}.hook_output"], atol=1e-5)
-    before = norms.contributions(model, trace, "cross", 0)
-    expected = before * np.abs(factors.numpy())
-    np.testing.assert_allclose(norms.contributions(model, down, "cross", 0), expected, atol=1e-5)
-    rolled_heads = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
-    rolled = translator.trace(TEXT, TARGET, hooks=rolled_heads)
-    with pytest.raises(ValueError, match=rf"the output of head 0 of {site} does not follow"):
-        norms.contributions(model, rolled, "cross", 0)
-    assert norms.contributions(model, rolled, "cross", 1).any()
-
-
 def test_invalid_arguments_are_refused(translator: Translator, trace: Trace) -> None:
     with pytest.raises(ValueError, match="the layers are 0 to 1"):
         norms.contributions(translator.model, trace, "cross", 2)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from transformer.analysis.corpora import NAMES, Corpus, bundled_sentences
-from transformer.analysis.corpora.gold import GoldAnnotations, parse_links, words_of
-from transformer.text import TASKS, CorpusError, Vocabulary
+from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
+from transformer.text import CorpusError
 
 FOLDER = Path(bundled_sentences.__file__).parent
 MIN_SENTENCES = {"fr": 100, "de": 60}
@@ -90,49 +90,6 @@ def test_the_links_differ_from_the_diagonal(target: str) -> None:
     assert crossing(list(golds(target))) > MIN_CROSSING
     grammar = [pair[2] for pair in bundled_sentences.grammar_pairs(200) if pair[2] is not None]
     assert crossing(list(golds(target))) > crossing(grammar)
-
-
-def test_sentences_are_unique() -> None:
-    everyday = [
-        [a, b]
-        for code in bundled_sentences.LANGUAGES
-        for a, b, _ in bundled_sentences.everyday_sentences(code)
-    ]
-    english = {source for source, _ in everyday}
-    assert len(english) == len(everyday) / 2
-    texts = [target for _, target in everyday] + list(english)
-    for code in bundled_sentences.LANGUAGES:
-        texts += [target for _, target, _ in bundled_sentences.linked_sentences(code)]
-        texts += [source for source, _, _ in bundled_sentences.linked_sentences(code)]
-    assert len(set(texts)) == len(texts)
-    grammar = {
-        side
-        for source, target, _ in bundled_sentences.grammar_pairs(300)
-        for side in (source, target)
-    }
-    assert not grammar & set(texts)
-    probes = {side for e in TASKS["french"].pairs(300, 2) for side in (e.src, e.tgt)}
-    assert not probes & set(texts)
-
-
-def test_texts_have_normal_spelling(vocabulary: Vocabulary) -> None:
-    source, target, gold = bundled_sentences.linked_sentences("fr")[1]
-    assert (source, gold and gold.source_words[:3]) == (
-        "I haven't seen him since the wedding.",
-        ("I", "have", "n't"),
-    )
-    assert target == "Je ne l'ai pas vu depuis le mariage."
-    assert gold is not None
-    # "n't" is "ne … pas", "him" is "l'", and "seen" is "vu".
-    assert {(2, 1), (2, 4), (4, 2), (3, 5)} <= gold.sure
-    for code in bundled_sentences.LANGUAGES:
-        for source, target, gold in bundled_sentences.linked_sentences(code):
-            assert gold is not None
-            for text, words in ((source, gold.source_words), (target, gold.target_words)):
-                assert "".join(words) == text.replace(" ", "")
-                assert not re.search(r"\|| [.,]|' ", text.replace("neighbours' ", ""))
-    pieces = vocabulary.tokens(vocabulary.encode("Don't wake her!")[:-1])
-    assert words_of(pieces, ("Do", "n't", "wake", "her", "!")) is not None
 
 
 def test_words_without_a_counterpart_have_no_links() -> None:

@@ -35,12 +35,6 @@ def test_the_bundled_sentences_have_normal_spelling_and_valid_links() -> None:
             assert "".join(words) == text.replace(" ", "")
 
 
-def test_tokenized_sentences_are_those_of_the_task() -> None:
-    sentence = Corpus.bundled(1, symbols=True).sentences[0]
-    example = TASKS["french"].pairs(1, seed=1)[0]
-    assert (sentence.source, sentence.target) == (example.src, example.tgt)
-
-
 def test_the_hash_depends_only_on_the_content() -> None:
     corpus = Corpus.from_lines(["a\tb\t0-0", "c\td"], "one")
     assert Corpus.from_lines(["a\tb\t0-0", "c\td"], "another").hash == corpus.hash

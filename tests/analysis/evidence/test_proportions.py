@@ -98,13 +98,3 @@ def test_the_interval_covers_the_true_difference_in_95_percent(students: int) ->
     intervals = [paired_difference(*map(int, table)) for table in tables]
     covered = np.mean([interval.low <= 0.25 <= interval.high for interval in intervals])
     assert 0.93 < covered < 0.985
-
-
-@pytest.mark.parametrize("count", [(0, 0), (3, 2), (-1, 5)])
-def test_an_invalid_share_is_refused(count: tuple[int, int]) -> None:
-    with pytest.raises(ValueError, match="is not a share"):
-        independent_difference((1, 2), count)
-    with pytest.raises(ValueError, match="at least 0"):
-        paired_difference(0, 0, 0, 0)
-    with pytest.raises(ValueError, match="at least 0"):
-        paired_difference(3, -1, 2, 1)

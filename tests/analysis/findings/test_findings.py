@@ -26,8 +26,6 @@ from transformer.analysis.findings.by_measure import published_finding
 from transformer.analysis.findings.finding import (
     Finding,
     UntestableError,
-    evenly_spaced,
-    with_minus_signs,
 )
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
@@ -82,18 +80,6 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
     untested = FINDINGS["rare"].run(translator, corpus)  # of 320 pieces none is beyond 500
     assert untested.verdict == "can't be tested here"
     assert "none has a token beyond" in untested.reason
-
-
-def test_samples_are_evenly_spaced(corpus: Corpus) -> None:
-    assert evenly_spaced(corpus, 3).sentences == corpus.sentences[::4]
-    assert evenly_spaced(corpus, 12) is corpus
-
-
-def test_a_finding_names_its_sample(translator: Translator, corpus: Corpus) -> None:
-    limited = replace(FINDINGS["single"], max_sentences=8)
-    reason = limited.run(translator, corpus).reason
-    assert reason.endswith(" Measured on 8 of the corpus's 12 sentences, evenly spaced.")
-    assert "Measured on" not in FINDINGS["single"].run(translator, corpus).reason
 
 
 def test_heads_with_zero_output_can_be_removed(translator: Translator, corpus: Corpus) -> None:
@@ -223,8 +209,3 @@ def statistical_finding(
             return words_module.STATISTICAL.test(translator, corpus, no_progress)
         except UntestableError:
             return None
-
-
-def test_hyphens_within_words_stay_hyphens() -> None:
-    text = "cross-attention changes by -0.5% (95%: -1 to +0)"
-    assert with_minus_signs(text) == "cross-attention changes by −0.5% (95%: −1 to +0)"

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 
-from tests.analysis.small_models import THREE_PAIRS, assert_progress_and_cancelling
+from tests.analysis.small_models import THREE_PAIRS
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses
@@ -115,7 +114,3 @@ def test_a_sentence_without_a_target_uses_the_models_translation(translator: Tra
     loss = float(losses(translator.model, batch).detach())
     expected = translator.translate("She paints.")
     assert loss == pytest.approx(-expected.log_probability, rel=1e-4)
-
-
-def test_importance_can_be_cancelled(translator: Translator) -> None:
-    assert_progress_and_cancelling(partial(gradient_importances, translator, THREE_PAIRS))

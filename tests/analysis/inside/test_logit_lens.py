@@ -70,9 +70,3 @@ def test_the_included_model_predicts_its_input_first_and_the_next_word_later() -
     top_tokens = [tuple(tokens[0] for tokens in site) for site in result.top_tokens]
     assert top_tokens[0] == result.rows
     assert top_tokens[-1] == result.chosen
-
-
-def test_an_invalid_k_is_refused(traced_model: TracedModel) -> None:
-    for k in (0, 321):
-        with pytest.raises(ValueError, match=f"k must be 1 to 320, .* not {k}"):
-            lens(traced_model.trace, traced_model.translator, k)

@@ -66,11 +66,6 @@ def test_padding_and_other_sentences_have_no_influence(
     torch.testing.assert_close(batch.output[:1, : single.output.shape[1]], single.output)
 
 
-def test_a_batch_needs_pairs(translator: Translator) -> None:
-    with pytest.raises(ValueError, match="0 sentences and 0"):
-        batched_attention(translator, [], [], ATTENTIONS[0])
-
-
 def with_one_matrix(model: Transformer, layer: int) -> Transformer:
     """A copy in which W^K of this encoder layer is W^Q."""
     shared = copy.deepcopy(model)
@@ -96,11 +91,3 @@ def test_sharing_w_q_and_w_k_equals_a_model_with_one_matrix(
     assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
     assert variant.asymmetry_with_w_q < 1e-4 < variant.asymmetry_with_w_k
     assert 0 < variant.moved_weight < 1
-
-
-def test_equal_matrices_change_nothing(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
-    shared = with_one_matrix(tiny_model, 0)
-    trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
-    variant = keys_by_the_query_matrix(shared, trace, 0)
-    assert variant.moved_weight < 1e-5
-    assert variant.own_position_weight[0] == pytest.approx(variant.own_position_weight[1], abs=1e-5)

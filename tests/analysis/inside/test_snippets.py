@@ -78,11 +78,6 @@ def test_no_snippet_reads_the_result_from_its_hook_point(
             assert len(program.splitlines()) <= 24
 
 
-def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) -> None:
-    box = opened_box(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask")
-    assert run_snippet(snippet(box, str(traced_model.folder), "masked", 0, 1)) == float("-inf")
-
-
 def test_a_snippet_is_a_standalone_program(en_fr: Translator, warm_path: str) -> None:
     box = opened_box(en_fr.trace("I am a student."), en_fr, "decoder.0.self_attn.norm")
     program = snippet(box, EN_FR, "y", 1, 9)
@@ -103,11 +98,3 @@ def test_any_user_text_is_quoted_in_the_snippet(en_fr: Translator, text: str) ->
     ]
     assert text in literals
     assert run_snippet(program) == pytest.approx(box.result.values[0, 0], rel=1e-4)
-
-
-def test_a_missing_panel_or_cell_is_named(traced_model: TracedModel) -> None:
-    box = opened_box(traced_model.trace, traced_model.translator, "output.choice")
-    with pytest.raises(ValueError, match="no panel 'q'; it has rank, p_chosen"):
-        snippet(box, str(traced_model.folder), "q", 0, 0)
-    with pytest.raises(ValueError, match="there is no cell 0, 1"):
-        snippet(box, str(traced_model.folder), "p_chosen", 0, 1)

@@ -10,7 +10,7 @@ from tests.analysis.small_models import logits, with_gates
 from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.comparison import compare
-from transformer.analysis.interventions.patches import masked_tokens, without_pieces
+from transformer.analysis.interventions.patches import without_pieces
 from transformer.analysis.interventions.switching import gated, switched_off, uniform
 
 TEXT = "A pilot paints a boat again."
@@ -75,13 +75,6 @@ def test_free_decoding_runs_only_if_the_output_may_differ() -> None:
     assert changed == {True, False}
 
 
-def test_a_shorter_text_has_a_shorter_length_limit(translator: Translator) -> None:
-    shorter = without_pieces(translator, TEXT, [0, 1, 2])
-    comparison = compare(translator, TEXT, altered=shorter)
-    assert not comparison.original.translation.finished  # cut at the length limit
-    assert comparison.translation.ids == translator.translate(shorter).ids
-
-
 def test_the_change_of_attention_is_total_variation(translator: Translator) -> None:
     comparison = compare(
         translator, TEXT, uniform(translator.model.config, [("cross", 0, 1)]), max_len=6
@@ -95,16 +88,6 @@ def test_the_change_of_attention_is_total_variation(translator: Translator) -> N
     np.testing.assert_allclose(comparison.attention_rows("encoder"), 0, atol=1e-6)
     np.testing.assert_allclose(comparison.attention_rows("decoder")[0], 0, atol=1e-6)
     assert comparison.attention("decoder")[1].min() > 0  # it reads the changed layer 0
-
-
-def test_masked_tokens_get_no_attention(translator: Translator) -> None:
-    original = translator.trace(TEXT, max_len=5)
-    comparison = compare(
-        translator, TEXT, masked_tokens(original, [2]), original=original, max_len=5
-    )
-    assert comparison.original is original
-    share = original.weights("encoder", 0)[..., 2]
-    np.testing.assert_allclose(comparison.attention_rows("encoder")[0], share, atol=1e-5)
 
 
 def test_a_removed_word_equals_the_shorter_text(translator: Translator) -> None:

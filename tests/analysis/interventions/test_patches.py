@@ -13,7 +13,6 @@ from transformer.analysis.interventions.patches import (
     masked_tokens,
     patched,
     replaced_row,
-    without_pieces,
 )
 from transformer.analysis.interventions.switching import combined
 from transformer.inference import Trace
@@ -112,15 +111,6 @@ def test_blanking_sets_one_weight_to_0_and_keeps_the_others(
         np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
-def test_blanking_the_only_weight_of_a_row_gives_zeros(
-    translator: Translator, trace: Trace
-) -> None:
-    hooks = blanked(trace, ("decoder", 0, 1), 0, 0, renormalise=True)
-    after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights("decoder", 0)
-    assert not after[1, 0].any()
-    assert np.isfinite(after).all()
-
-
 def test_patching_the_encoder_output_gives_the_other_translation(
     translator: Translator, trace: Trace
 ) -> None:
@@ -168,18 +158,6 @@ def test_hiding_tokens_equals_masking_them(translator: Translator, trace: Trace)
     )
     one_by_one = combined(masked_tokens(trace, [1]), masked_tokens(trace, [3]))
     torch.testing.assert_close(logits(translator, TEXT, ids, hooks=one_by_one), by_mask)
-
-
-def test_tokens_are_removed_from_the_text(translator: Translator) -> None:
-    pieces = translator.vocabulary.tokens(translator.vocabulary.encode(TEXT))
-    aunt_positions = [pieces.index("▁au"), pieces.index("▁au") + 1]
-    assert without_pieces(translator, TEXT, aunt_positions) == TEXT.replace(" aunt", "")
-    assert without_pieces(translator, TEXT, [0, 1]) == TEXT.removeprefix("My ")
-    assert without_pieces(translator, TEXT, []) == TEXT
-    with pytest.raises(ValueError, match="keep a word"):
-        without_pieces(translator, TEXT, range(len(pieces) - 1))
-    with pytest.raises(ValueError, match=f"no position {len(pieces) - 1}"):
-        without_pieces(translator, TEXT, [len(pieces) - 1])
 
 
 def test_patches_that_do_not_fit_are_refused(

@@ -22,13 +22,6 @@ SOME_HEADS = [
 ]
 
 
-def test_all_heads_contains_each_head_once(translator: Translator) -> None:
-    config = translator.model.config
-    heads = switching.all_heads(config)
-    assert len(set(heads)) == len(heads) == 3 * config.n_layers * config.n_heads
-    assert switching.check_heads(config, [*heads, heads[0]]) == heads
-
-
 def test_gates_of_1_change_no_bit(translator: Translator) -> None:
     config = translator.model.config
     target = translator.vocabulary.encode("Ma tante cache la lampe.")

@@ -57,13 +57,6 @@ def test_a_shifted_input_equals_a_hand_shifted_one(vocabulary: Vocabulary) -> No
         positions.shifted_log_probability(translator, PAIRS[:1], 35)
 
 
-def test_without_positions_the_shift_has_no_effect(vocabulary: Vocabulary) -> None:
-    translator = small_translator(vocabulary, positions="none")
-    assert positions.shifted_log_probability(
-        translator, PAIRS, 500
-    ) == positions.shifted_log_probability(translator, PAIRS, 0)
-
-
 def test_concatenated_texts_are_one_text(translator: Translator) -> None:
     pieces, result = positions.joined_log_probability(translator, PAIRS[:2])
     joined = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
@@ -126,33 +119,6 @@ def test_invalid_lengths_and_tasks_are_refused(letters: Vocabulary) -> None:
         positions.accuracy_at_length(small_translator(letters), "dates", 3)
     with pytest.raises(ValueError, match="longest is 21; it must be from 1 to 20"):
         positions.accuracy_at_length(small_translator(letters), "copy", 21)
-
-
-def test_the_sentences_have_normal_spelling() -> None:
-    pairs = positions.grammar_sentences(300)
-    assert len({source for source, _ in pairs}) == 300
-    for source, target in pairs:
-        assert source[0].isupper()
-        assert target[0].isupper()
-        assert "  " not in source + target
-        for text in (source, target):
-            assert " ." not in text
-            assert " '" not in text
-            assert "' " not in text
-    questions = [pair for pair in pairs if pair[0].endswith("?")]
-    assert questions
-    assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in questions)
-
-
-def test_own_texts_are_numbered_from_the_first(translator: Translator) -> None:
-    log_probabilities = positions.separate_log_probabilities(translator, PAIRS, (1, 3))
-    translations = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
-    assert log_probabilities[0] == pytest.approx(
-        translations[0].log_probability / len(translations[0].ids), rel=1e-4
-    )
-    assert log_probabilities[1] == pytest.approx(
-        positions.shifted_log_probability(translator, PAIRS, 0), rel=1e-4
-    )
 
 
 def test_the_computation_equals_the_python_functions(checkpoints: Path) -> None:

@@ -86,14 +86,6 @@ def test_no_matrix_shifts_the_pairs_of_the_erroneous_table() -> None:
         assert result == pytest.approx(residual.abs().max().item(), rel=1e-6)
 
 
-def test_too_few_positions_are_refused() -> None:
-    rows = positions.misprinted(17, 16)
-    with pytest.raises(ValueError, match="2 positions are too few"):
-        positions.pair_residuals(rows, 15)
-    with pytest.raises(ValueError, match="no two of 17 rows are 17 positions apart"):
-        positions.pair_residuals(rows, -17)
-
-
 def test_the_sum_equals_the_input_of_the_first_layer(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
@@ -118,15 +110,6 @@ def test_the_sum_equals_the_input_of_the_first_layer(
     assert tuple(positions.embedding_norms(trace, "target")["token"]) == trace.tgt_tokens
     with pytest.raises(ValueError, match="side must be 'source' or 'target', not 'encoder'"):
         positions.embedding_norms(trace, "encoder")
-
-
-def test_a_model_without_positions_adds_nothing(vocabulary: Vocabulary) -> None:
-    translator = small_translator(vocabulary, positions="none")
-    norms_table = positions.embedding_norms(translator.trace(TEXTS[0]), "source")
-    assert not norms_table["encoding"].any()
-    assert not norms_table["cosine"].any()
-    np.testing.assert_allclose(norms_table["sum"], norms_table["embedding"])
-    assert not positions.table(translator.model, "source", 5).any()
 
 
 def test_the_table_of_a_model_is_its_own_and_a_copy(vocabulary: Vocabulary) -> None:
@@ -171,9 +154,3 @@ def test_the_fit_equals_least_squares() -> None:
             best, 1 - (residual**2).sum(axis=0) / (rows - rows.mean(axis=0)).__pow__(2).sum(axis=0)
         )
     np.testing.assert_allclose(fit.r2, best, atol=1e-6)
-
-
-def test_a_constant_dimension_has_no_explained_variance() -> None:
-    assert positions.sinusoid_fit(np.ones((10, 2))).r2.tolist() == [0, 0]
-    with pytest.raises(ValueError, match="at least 6 positions, not 5"):
-        positions.sinusoid_fit(np.ones((5, 2)))

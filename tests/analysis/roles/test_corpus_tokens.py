@@ -14,8 +14,7 @@ from transformer.analysis.corpora.gold import GoldAnnotations, words_of
 from transformer.analysis.roles import corpus_tokens
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RELATION_TEXTS, head_roles
-from transformer.measures import MEASURES, grammar
-from transformer.text import TASKS, Vocabulary
+from transformer.text import Vocabulary
 
 # "She helps old men.": the verb and the object have two tokens each.
 PIECES = ("▁She", "▁help", "s", "▁old", "▁me", "n", ".", "</s>")
@@ -127,14 +126,6 @@ def test_a_head_is_syntactic_if_10_points_above_the_best_offset(measured: HeadMe
             c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder"
         )
         assert "syntactic" not in {role.group for role in with_few_rows.met}
-
-
-def test_every_grammar_relation_is_a_measure() -> None:
-    assert {*corpus_tokens.SOURCE_RELATIONS} == RELATION_TEXTS.keys()
-    assert {*corpus_tokens.SOURCE_RELATIONS} <= MEASURES.keys()
-    names = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
-    assert {relation for relation, _ in corpus_tokens.RELATIONS.values()} == names
-    assert corpus_tokens.RELATIONS.keys() == grammar.RELATIONS.keys()
 
 
 def test_an_untrained_model_can_be_measured(translator: Translator) -> None:

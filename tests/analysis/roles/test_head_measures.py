@@ -231,12 +231,6 @@ def test_progress_reaches_1_and_its_errors_end_the_measurement(
     assert assert_progress_and_cancelling(partial(measure_heads, translator, bare))[0] == 0.0
 
 
-def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:
-    long = Corpus("mine", (Sentence("She", "Elle"), Sentence("bread " * 600, "pain")))
-    with pytest.raises(ValueError, match=r"^mine, sentence 2: The text has"):
-        measure_heads(translator, long)
-
-
 def test_long_batches_equal_single_sentences(translator: Translator) -> None:
     """Sentences of different lengths in groups of limited size give the same numbers in order."""
     texts = [" ".join(["bread"] * n) for n in (90, 3, 120, 7, 110, 1)]
@@ -269,12 +263,3 @@ def test_cards_name_their_rules_and_survive_a_round_trip(measured: HeadMeasures)
             for number in shares
         )
     assert ROLE_MEASURES.keys() == RULES.keys()
-
-
-def test_large_offsets_are_counted_at_the_limit(measured: HeadMeasures) -> None:
-    strongest_keys = measured.strongest_keys["encoder"]
-    counts, near = strongest_keys.offsets(1, 0), strongest_keys.offsets(1, 0, 2)
-    assert near.sum() == counts.sum()
-    assert abs(counts.index).max() > 2
-    assert near[2] == counts[counts.index >= 2].sum()
-    assert near[1] == counts.get(1, 0)

@@ -122,18 +122,8 @@ def test_recurrent_steps_are_counted_by_their_tanh() -> None:
     )
 
 
-def test_long_paths_do_not_exceed_the_recursion_limit() -> None:
-    assert paths.sequential_operations("recurrent", 3000) > 6000
-
-
 def test_the_table_has_a_row_per_stack_and_length() -> None:
     table = paths.path_length_table((2, 9), k=3, r=5)
     assert len(table) == 2 * len(paths.STACKS)
     assert table["measured"].tolist() == table["formula"].tolist()
     assert table["chain"].notna().sum() == 2 * len(TABLE1_LAYERS)
-
-
-def test_an_unknown_stack_is_refused() -> None:
-    for call in (paths.receptive_field, paths.layers_needed, paths.path_length):
-        with pytest.raises(ValueError, match="There is no"):
-            call("lstm", 5, 1)

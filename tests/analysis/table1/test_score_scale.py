@@ -107,19 +107,6 @@ def test_unscaled_scores_saturate_the_softmax() -> None:
     assert dot["gradient_mean"] > 3 * dot["gradient"]  # a few rows have nearly all of it
 
 
-def test_samples_repeat_with_their_seed_and_empty_ones_are_refused() -> None:
-    first, same, other_seed = (draw(4, keys=3, rows=2, seed=seed)["dot"] for seed in (1, 1, 2))
-    assert np.array_equal(first.scores, same.scores)
-    assert not np.array_equal(first.scores, other_seed.scores)
-    with pytest.raises(ValueError, match="must be at least 1, not 0, 32 and 256"):
-        draw(0)
-
-
-def test_entropy_is_in_bits() -> None:
-    assert entropy(np.full(8, 1 / 8)) == pytest.approx(3)
-    assert entropy(np.array([1.0, 0, 0])) == 0
-
-
 def test_the_table_of_heads_equals_the_trace(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
