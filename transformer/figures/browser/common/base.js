@@ -69,12 +69,16 @@ export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count -
 // Steps of the arrow keys as [right, down].
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-// Any CSS colour as [red, green, blue] from 0 to 255.
+// Any CSS colour as [red, green, blue] from 0 to 255, computed once: views ask for their colours at every drawing.
+const knownColours = new Map();
 function rgbOf(colour) {
-  const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
-  pen.fillStyle = colour;
-  pen.fillRect(0, 0, 1, 1);
-  return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  if (!knownColours.has(colour)) {
+    const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    pen.fillStyle = colour;
+    pen.fillRect(0, 0, 1, 1);
+    knownColours.set(colour, [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3));
+  }
+  return knownColours.get(colour);
 }
 
 // Relative luminance of a pixel from 0 to 1 (WCAG 2.2).

@@ -239,10 +239,9 @@ export class Run {
   // FNV-1a of the bytes of all weights, as eight hexadecimal digits.
   checksum() {
     const { values } = this.parameters;
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
     let hash = 0x811c9dc5;
-    for (const byte of new Uint8Array(values.buffer, values.byteOffset, values.byteLength)) {
-      hash = Math.imul(hash ^ byte, 0x01000193);
-    }
+    for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
     return (hash >>> 0).toString(16).padStart(8, "0");
   }
 

@@ -28,6 +28,7 @@ import { TASKS } from "./tasks.js";
 /** @typedef {import("./protocol.d.ts").Report} Report */
 
 const REPORT_MS = 33; // between two reports of progress
+const MAX_LAG_MS = 100; // that later reports make good
 const OUTPUTS_MS = 200; // between two reports with the examples' outputs
 const EVALUATE_EVERY = 25; // steps
 const EVALUATED = 64; // held-out pairs; all of them once these are correct
@@ -41,7 +42,7 @@ let seconds = 0; // of work on this run
 let reached = null; // when 99 % were first correct
 /** @type {import("./protocol.d.ts").StepRecord[]} */
 let unreported = [];
-let [reportedAt, outputsAt, nextStepAt] = [0, 0, 0];
+let [reportAt, outputsAt, nextStepAt] = [0, 0, 0]; // when the next report is due, when the last outputs were written
 let isLooping = false;
 
 /** @param {Report} report @param {Transferable[]} [transfer] */
@@ -166,7 +167,7 @@ function advance() {
     if (evaluation.correct >= LEARNED * evaluation.count) reached ??= { step: run.step, seconds };
     post({ type: "evaluation", evaluation: { ...evaluation, seconds, reached } });
   }
-  if (isLast || performance.now() - reportedAt >= REPORT_MS) reportProgress(isLast);
+  if (isLast || performance.now() >= reportAt) reportProgress(isLast);
   if (isLast) reportFinish(evaluation);
 }
 
@@ -185,8 +186,9 @@ function reportProgress(withOutputs) {
   const began = performance.now();
   const decodes = withOutputs || began - outputsAt >= OUTPUTS_MS;
   const examples = run.observe(decodes);
-  [reportedAt, outputsAt] = [performance.now(), decodes ? performance.now() : outputsAt];
-  seconds += (reportedAt - began) / 1000;
+  if (decodes) outputsAt = began;
+  reportAt = Math.max(reportAt + REPORT_MS, began - MAX_LAG_MS); // on time on average, whatever a step takes
+  seconds += (performance.now() - began) / 1000;
   post(
     { type: "progress", step: run.step, steps: unreported, seconds, examples },
     examples.map(({ attention }) => attention.buffer),
