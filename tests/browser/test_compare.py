@@ -104,6 +104,35 @@ def test_every_cell_and_head_of_every_kind_has_its_difference(page: Page, tmp_pa
     assert re.search(rf">−{limit}<", svg)
 
 
+def test_the_sentence_about_differing_heads_follows_from_random_weights(
+    page: Page, tmp_path: Path
+) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        tokens = [f"▁word{number}" for number in range(rng.integers(3, 9))]
+        target = ["<s>", *(f"▁mot{number}" for number in range(rng.integers(1, 6)))]
+        first = random_trace(seed, tokens, target)
+        layers = range(LAYERS)
+        weights = np.stack([first.weights("cross", layer) for layer in layers])
+        changed = [divmod(int(code), HEADS) for code in rng.permutation(LAYERS * HEADS)[: seed * 3]]
+        means = {}
+        for layer, head in changed:
+            other = rng.dirichlet(np.full(len(tokens), 2.0), len(target))
+            means[layer, head] = abs(other - weights[layer, head]).mean()
+            weights[layer, head] = other
+        second = fake_trace(tokens, target, layers=LAYERS, heads=HEADS, cross=weights)
+        open_explorer(page, tmp_path, first, second, view="compare", kind="cross")
+        summary = page.locator(".hu-most p")
+        expect(summary).to_contain_text(f"{len(changed)} of 12 heads differ")
+        displayed = []
+        for name, value in map(str.split, page.locator(".hu-most .hu-button").all_inner_texts()):
+            layer, head = (int(number) - 1 for number in re.findall(r"\d+", name))
+            displayed.append(float(value))
+            assert displayed[-1] == pytest.approx(means[layer, head], abs=2e-3)
+        highest = sorted(means.values(), reverse=True)[:8]
+        np.testing.assert_allclose(displayed, highest, atol=2e-3)  # weights are packed in 8 bits
+
+
 def check_differences_drawn(page: Page, scale: str) -> None:
     """Check that the colour of each difference is that of the legend, at twelve points."""
     expected = colours(page, 1)

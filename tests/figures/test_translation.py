@@ -194,6 +194,7 @@ def test_the_last_step_in_words_writes_the_end_token(checkpoints: Path) -> None:
         "candidates": [chosen],
         "chosen": chosen,
         "last": True,
+        "tokens": 1,
         "forced": False,
         "canForce": True,
     }
@@ -227,6 +228,7 @@ def test_each_step_has_its_input_candidates_and_choice() -> None:
         ],
         "chosen": {"token": "▁Je", "id": 7, "probability": 0.8},
         "last": False,
+        "tokens": 1,
         "forced": False,
         "canForce": False,
     }

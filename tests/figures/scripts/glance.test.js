@@ -14,7 +14,7 @@ import {
   wholePercent,
   withoutPunctuation,
 } from "../../../transformer/figures/browser/glance/glance-playback.js";
-import { changeOf, withHead } from "../../../transformer/figures/browser/glance/glance-strip.js";
+import { changeOf, twoPercents, withHead } from "../../../transformer/figures/browser/glance/glance-strip.js";
 import { random } from "./fixtures.js";
 
 const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({
@@ -143,4 +143,19 @@ test("the effect of switched-off heads is another translation, or the largest ch
   assert.deepEqual(changeOf(before, after), { isSame: true, text: "suis", before: 0.5, after: 0.9 });
   assert.equal(changeOf(before, after.slice(1)).isSame, false);
   assert.equal(changeOf(before, [before[0], before[1], { text: "ici.", p: 0.8 }]).isSame, false);
+});
+
+test("two probabilities are written so that they differ, or not at all", () => {
+  const number = (text) => Number(text.replace(/[<>% ]/g, ""));
+  const next = random(7);
+  for (let i = 0; i < 2000; i++) {
+    const before = next();
+    const after = Math.min(1, Math.max(0, before + (next() - 0.5) * 10 ** -(i % 5)));
+    const texts = twoPercents(before, after);
+    if (!texts) assert.ok(Math.abs(before - after) < 1e-3, `${before} ${after}`);
+    else {
+      assert.notEqual(texts[0], texts[1]);
+      if (number(texts[0]) !== number(texts[1])) assert.equal(number(texts[0]) < number(texts[1]), before < after);
+    }
+  }
 });

@@ -6,6 +6,7 @@ import { ARROWS, clampIndex, colours, el } from "../common/base.js";
 import { wholePercent, withoutPunctuation } from "./glance-playback.js";
 import { readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
+import { percentText } from "../common/numbers.js";
 import { paintThumb } from "../common/thumbnail.js";
 
 const HEAD_KINDS = [{ letter: "e", name: "encoder " }, { letter: "d", name: "decoder " }, { letter: "c", name: "" }]; // letters of the address
@@ -189,12 +190,20 @@ export function effectNodes({ original_words: originalWords, words }, headsOff) 
       ".",
     ];
   }
-  const word = el("strong", {}, el("bdi", {}, withoutPunctuation(change.text)));
+  const percents = twoPercents(change.before, change.after);
+  if (!percents) return [`Without ${shownNames} the translation is the same, with the same probabilities.`];
   return [
     `Without ${shownNames} the translation is the same. What changed most is the probability of `,
-    word,
-    `: ${wholePercent(change.before)} with all heads, ${wholePercent(change.after)} now.`,
+    el("strong", {}, el("bdi", {}, withoutPunctuation(change.text))),
+    `: ${percents[0]} with all heads, ${percents[1]} now.`,
   ];
+}
+
+// Two probabilities with as few digits as tell them apart, or null if tenths of a percent do not.
+/** @param {number} before @param {number} after @returns {string[] | null} */
+export function twoPercents(before, after) {
+  const texts = [wholePercent, percentText].map((text) => [text(before), text(after)]);
+  return texts.find(([first, second]) => first !== second) ?? null;
 }
 
 const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text).join(" ")));

@@ -6,10 +6,10 @@ import { wordNumbers } from "./words.js";
 /** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
 /** @typedef {{ token: string, id: number, probability: number, step?: number }} TableCandidate */
 /**
- * `first` is the decoding step of a word's first token.
+ * `first` is the decoding step of a word's first token, `tokens` their number.
  * @typedef {{
  *   step: number, first: number, input: string[], candidates: TableCandidate[], chosen: TableCandidate, last: boolean,
- *   forced: boolean, canForce: boolean, tail: number | undefined,
+ *   tokens: number, forced: boolean, canForce: boolean, tail: number | undefined,
  * }} TableRow
  */
 
@@ -78,6 +78,7 @@ export function wordRows(trace, alternatives, options) {
 function notesOfSteps(steps, { live = false, forced = -1, tails = {} }) {
   const shares = steps.filter((step) => step in tails).map((step) => tails[step]);
   return {
+    tokens: steps.length,
     forced: steps.includes(forced),
     canForce: live && (forced < 0 || forced >= steps[0]),
     tail: shares.length ? Math.max(...shares) : undefined,

@@ -11,6 +11,7 @@ from transformer.figures import steps_data
 from transformer.inference import Trace
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.inference.search import probability_above
+from transformer.measures.words import words
 from transformer.text.visible import is_blank
 from transformer.ui.base import state
 from transformer.ui.base.address import METHODS
@@ -100,9 +101,10 @@ def _with_forced_token(model: Model, view: Home, cached_trace: CachedTrace) -> C
         state.set_fields(force="")
         return cached_trace
     step = int(view.force.split(":")[0])
+    row = step if display_names.is_exact() else words(altered.trace.predicted_tokens)[step]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"You changed step {step + 1}. The model's own translation: "
+            f"You changed step {row + 1}. The model's own translation: "
             f"**{frame.plain(cached_trace.trace.text)}**"
         )
         frame.state_button("Undo", "", {"force": ""})

@@ -230,7 +230,8 @@ def effect_sentence(plan: Plan, comparison: Comparison) -> str:
         effect = f"{change}, every token's probability changes by less than 0.5 percentage points"
     else:
         direction = "falls" if after < before else "rises"
-        probabilities = f"from **{100 * before:.0f}%** to **{100 * after:.0f}%**"
+        digits = int(f"{100 * before:.0f}" == f"{100 * after:.0f}")
+        probabilities = f"from **{100 * before:.{digits}f}%** to **{100 * after:.{digits}f}%**"
         effect = f"{change}, the probability of “{token}” {direction} {probabilities}"
     text = frame.plain(comparison.translation.text) or "(empty)"
     if comparison.original.translation.method == "forced":

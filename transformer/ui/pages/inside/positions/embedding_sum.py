@@ -89,9 +89,14 @@ def vector_lengths(model: Model) -> None:
                     )
                 ],
             )
-    st.caption(
+    sinusoids = (
         "All sinusoids have the same length, √(d_model/2), because sin² + cos² = 1 in every pair. "
-        "A cosine near 0 means that the two are nearly orthogonal, so a layer can separate them."
+        if config.positions == "sinusoidal"
+        else ""
+    )
+    st.caption(
+        f"{sinusoids}A cosine near 0 means that the two are nearly orthogonal, so a layer can "
+        "separate them."
     )
 
 

@@ -54,15 +54,18 @@ def matrix(model: Model) -> None:
         "positions-matrix",
     )  # fmt: skip
     side()
-    st.markdown(
-        "Dimensions on the left change quickly from position to position, those on the right "
-        "slowly."
-    )
+    if config.positions == "sinusoidal":
+        st.markdown(
+            "Dimensions on the left change quickly from position to position, those on the right "
+            "slowly."
+        )
     st.caption(
         f"{CAPTIONS[config.positions]} (Section 3.5.) Each row has {config.d_model} numbers, for "
         f"any token. The sentence has {len(words)} tokens on this side"
         + (f"; the first {rows} are drawn." if len(words) > rows else ".")
     )
+    if config.positions != "sinusoidal":
+        return
     sine, cosine = st.columns(2)
     sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
     cosine.latex(r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
@@ -97,8 +100,8 @@ def waves(model: Model) -> None:
     with picture:
         chart(lines(curves, x_title="position", y_title="PE", dark=dark()), "positions-waves-drawn")
     st.markdown(
-        f"The wavelengths go from 2π = {lengths[0]:.2f} positions to **{lengths[-1]:,.0f}**, just "
-        "below 10000·2π."
+        f"The wavelengths go from 2π = {lengths[0]:.2f} positions to **{lengths[-1]:,.0f}**, "
+        f"below 10000·2π = {20000 * np.pi:,.0f}."
     )
     tables.show(
         f"d_model = {width}",

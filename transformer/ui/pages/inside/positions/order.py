@@ -71,8 +71,9 @@ def _similarities(result: positions.ReorderingEffect) -> None:
 def clocks(model: Model) -> None:
     """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
     trace = trace_cache.read(model, state.view(Inside)).trace
+    config = model.translator.model.config
     words = display_names.tokens(trace.src_tokens[:MAX_TOKENS])
-    lengths = positions.wavelengths(model.translator.model.config.d_model)
+    lengths = positions.wavelengths(config.d_model)
     wavelengths = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCK_FRACTIONS]
     frame.lead_text("Each position is a row of **clocks**, and no two rows look the same.")
     replays = st.session_state.get("positions-replays", 0)
@@ -86,8 +87,13 @@ def clocks(model: Model) -> None:
     )
     st.caption(
         "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
-        f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "
-        "them." + ("" if len(trace.src_tokens) <= MAX_TOKENS else f" Shown: {MAX_TOKENS} tokens.")
+        f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; "
+        + (
+            "*Matrix* shows them."
+            if config.positions == "sinusoidal"
+            else "this model does not use them, and *Matrix* shows what it adds."
+        )
+        + ("" if len(trace.src_tokens) <= MAX_TOKENS else f" Shown: {MAX_TOKENS} tokens.")
     )
 
 

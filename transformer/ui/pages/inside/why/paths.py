@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -154,6 +155,8 @@ def _receptive_fields(n: int, view: Inside) -> None:
         with column:
             n_layers = path_length(name, n, view.k, view.r)
             title = "**{name}**: 1 layer" if n_layers == 1 else "**{name}**: {count} layers"
+            if not math.isfinite(n_layers):
+                title = "**{name}**: no number of layers"
             if name == "recurrent":
                 title = "**{name}**: 1 layer of {steps} steps"
             st.markdown(
@@ -179,12 +182,16 @@ def _earlier_models(view: Inside) -> None:
     st.header("ByteNet and ConvS2S")
     linear, logarithmic = (path_length(name, view.n, view.k, view.r)
                            for name in ("convolutional", "dilated"))  # fmt: skip
+    here = (
+        f"here {format_count(linear)} and {format_count(logarithmic)} layers for n = {view.n:,}"
+        if view.k > 1
+        else "a kernel of size 1 connects no positions in either"
+    )
     st.markdown(
         "Two earlier models (section 2 of the paper). In **ConvS2S** (Gehring et al. "
         "2017) kernels are contiguous, and the operations between two positions grow **linearly** "
-        f"with their distance: here {format_count(linear)} layers for n = {view.n:,}. **ByteNet** "
-        "(Kalchbrenner et al. 2016) doubles the dilation from layer to layer, and they grow "
-        f"**logarithmically**: {format_count(logarithmic)} layers. In a Transformer one layer "
+        "with their distance. **ByteNet** (Kalchbrenner et al. 2016) doubles the dilation from "
+        f"layer to layer, and they grow **logarithmically**: {here}. In a Transformer one layer "
         "connects any two positions. The drawback is that attention averages over positions, which "
         "the paper counters with several heads (section 2)."
     )

@@ -87,8 +87,8 @@ def _row(d_k: int, seed: int) -> None:
             chart(figure, f"row-{kind}")
     look_for(
         "From top to bottom: the scores, their softmax, and how much each weight changes with the "
-        "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
-        "q·k / √d_k they stay about the same."
+        "query. Increase d_k far: for q·k one weight approaches 1 and the gradients vanish in most "
+        "samples; for q·k / √d_k they stay about the same."
     )
     st.caption(
         f"One query and {N_KEYS} keys, the same on the left, in the middle and on the right, on "
@@ -112,14 +112,20 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
         for row in table.to_dict("records")
     ]  # fmt: skip
     tables.show(f"{N_ROWS} random queries over {N_KEYS} keys each, d_k {d_k}", columns, rows)
-    saturated = dict(zip(table["score"], table["saturated"], strict=True))
+    by_score = table.set_index("score")
+    saturated, dot = by_score["saturated"], by_score.loc["dot"]
+    if dot["gradient"] < dot["gradient_mean"] / 2:
+        gradients = (
+            "The mean gradient of q·k does not show it: a few rows where two keys have nearly "
+            "equal scores have very large gradients, so the median is far below the mean."
+        )
+    else:
+        gradients = "The median gradient of q·k has not vanished at this d_k."
     st.markdown(
         f"At d_k = {d_k} the softmax of **q·k** is saturated in **{100 * saturated['dot']:.0f}%** "
-        f"of the rows, that of **q·k / √d_k** in **{100 * saturated['scaled_dot']:.0f}%**. The "
-        "mean gradient does not show it: a few rows where two keys have nearly equal scores have "
-        "very large gradients, so the median is far below the mean. Additive scores are bounded by "
-        "Σ|v|, about √d_k / 2 in a new layer; but its small v also makes the weights nearly "
-        "uniform and the gradients small."
+        f"of the rows, that of **q·k / √d_k** in **{100 * saturated['scaled_dot']:.0f}%**. "
+        f"{gradients} Additive scores are bounded by Σ|v|, about √d_k / 2 in a new layer; but its "
+        "small v also makes the weights nearly uniform and the gradients small."
     )
     st.caption(
         "Saturated: the norm of the Jacobian of the softmax, diag(w) − w wᵀ, is below "
@@ -131,8 +137,9 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
 def _curves(d_k: int) -> None:
     st.header("Dependence on d_k")
     look_for(
-        "For q·k the variance of the scores grows with d_k, the largest weight approaches 1 and "
-        "the gradient vanishes. Divided by √d_k, none of this depends on d_k."
+        "For q·k the variance of the scores grows with d_k and the largest weight approaches 1; "
+        "beyond d_k = 64 the median gradient vanishes. Divided by √d_k, little of this depends on "
+        "d_k."
     )
     table = _cached_measurements(WIDTHS, CURVE_SEED)
     names = {str(kind): name for kind, name in KINDS.items()}

@@ -95,8 +95,10 @@ def _comparison(view: Inside) -> None:
     costs = evaluate_formulas(view.n, view.d, view.k, view.r)["cost"]
     ratio = costs["recurrent"] / costs["self-attention"]
     relation = "<" if view.n < view.d else ">" if view.n > view.d else "="
-    if ratio == 1:
-        text = "self-attention and recurrence cost the same"
+    lowest = [NAMES[str(name)].lower() for name, cost in costs.items() if cost == costs.min()]
+    if f"{ratio:.3g}" == "1" or f"{1 / ratio:.3g}" == "1":
+        equality = "the same" if ratio == 1 else "nearly the same"
+        text = f"self-attention and recurrence cost {equality}"
     elif ratio > 1:
         text = f"self-attention costs {ratio:,.3g} times less than recurrence"
     else:
@@ -105,7 +107,7 @@ def _comparison(view: Inside) -> None:
     st.markdown(
         f"**n = {view.n:,} {relation} d = {view.d:,}: {text}.** They meet at n = d, and "
         f"self-attention meets the convolution at n = k·d = {crossing_length:,.0f}. Lowest cost "
-        f"here: **{NAMES[str(costs.idxmin())].lower()}**. Sentences are mostly shorter than d, "
+        f"here: **{', '.join(lowest)}**. Sentences are mostly shorter than d, "
         "which is the paper's first argument. Another is path length: attention connects all "
         "positions with a constant number of operations (see *Paths*)."
     )
