@@ -23,8 +23,10 @@ from tests.browser.comparison_traces import (
     canvas,
     cells,
     difference,
+    random_trace,
 )
 from tests.browser.explorer_file import Numbers, bounding_box, download_text, open_explorer, table
+from tests.figures.fake_traces import fake_trace
 
 pytestmark = pytest.mark.browser
 
