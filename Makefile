@@ -9,7 +9,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make app         open the app in a browser (first time: install it in .venv)"
-	@echo "make test        run the linters, the type checker and all but the slow tests (first time: install Chromium if missing)"
+	@echo "make test        run the linters, the type checker, the fast tests and one journey through each place (first time: install Chromium)"
 	@echo "make test-all    run everything that continuous integration runs"
 	@echo "make lint        run only ruff, import-linter, mypy, hadolint, and deno for the JavaScript and the style sheets"
 	@echo "make format      format Python, JavaScript and style sheets, and fix what ruff can fix"
@@ -37,10 +37,9 @@ FORMATTED := $(SCRIPTS) tests/figures/scripts transformer/ui/widgets
 # server. A worker process without tests takes tests from another one (worksteal).
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 CORES := -n auto --maxprocesses 4
-FAST := -m "not slow"
 test: lint browser
-	$(PYTEST) $(CORES) $(FAST) --ignore tests/browser
-	$(PYTEST) -n 2 $(FAST) tests/browser
+	$(PYTEST) $(CORES) -m "not slow" --ignore tests/browser
+	$(PYTEST) -n 2 -m journey tests/browser
 
 test-all: lint browser
 	$(PYTEST) $(CORES) --ignore tests/browser

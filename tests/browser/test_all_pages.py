@@ -37,7 +37,6 @@ def click_larger(page: Page, size: str = "20.8px") -> None:
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
 def test_the_larger_size_applies_to_everything_and_is_kept_but_not_in_links(
     bundled_app: str, new_page: NewPage
 ) -> None:
@@ -202,7 +201,6 @@ def check_page(page: Page, address: str) -> None:
     wait_until(page, f"Math.max(...{widths}) <= {PHONE_WIDTH}", timeout=30)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("area", CHECKED_PAGES)
 def test_every_page_is_accessible_fits_a_phone_and_begins_with_its_picture(
     bundled_app: str, page: Page, area: str

@@ -21,6 +21,7 @@ def translation_tokens(page: Page) -> list[str]:
     return page.locator(".hu-pieces").nth(1).locator(".hu-chip").all_inner_texts()
 
 
+@pytest.mark.journey
 def test_a_typed_sentence_is_translated_word_by_word_and_token_by_token(
     app: str, page: Page, translator: Translator
 ) -> None:
@@ -53,7 +54,6 @@ def test_a_typed_sentence_is_translated_word_by_word_and_token_by_token(
     assert "exact=1" in page.url
 
 
-@pytest.mark.slow
 def test_each_page_adds_one_history_entry_and_a_selection_none(
     bundled_app: str, new_page: NewPage
 ) -> None:
@@ -85,7 +85,6 @@ def test_each_page_adds_one_history_entry_and_a_selection_none(
     expect(page.locator(".hu-glance textarea")).to_have_value("I sleep.")
 
 
-@pytest.mark.slow
 def test_an_address_opens_the_same_view_in_another_browser(app: str, new_page: NewPage) -> None:
     first, second = new_page(), new_page()
     for state in (
@@ -144,7 +143,6 @@ def test_a_second_sentence_and_a_forced_token_are_compared(
     assert address(page)[1]["force"] == f"1:{candidate.id}"
 
 
-@pytest.mark.slow
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
     with app_server(checkpoints) as (new_server, _):
         fields = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"

@@ -33,7 +33,6 @@ def open_experiment(app: str, page: Page, **fields: str) -> None:
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
 def test_a_cell_shows_all_its_numbers_and_opens_step_by_step(
     app: str, page: Page, checkpoints: Path
 ) -> None:

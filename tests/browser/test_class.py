@@ -92,7 +92,7 @@ def class_line(page: Page) -> str:
     return page.locator(".hu-class-status").inner_text()
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head(
     classroom: ClassPages,
 ) -> None:
@@ -150,7 +150,6 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
 
 
-@pytest.mark.slow
 def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
     classroom: ClassPages,
 ) -> None:
@@ -181,7 +180,6 @@ def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
         expect(bob.get_by_role("heading", level=1)).to_have_text(target)
 
 
-@pytest.mark.slow
 def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     classroom: ClassPages,
 ) -> None:
@@ -213,7 +211,6 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 
-@pytest.mark.slow
 def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     classroom: ClassPages, new_page: NewPage, address: str
 ) -> None:

@@ -46,7 +46,6 @@ def translation(page: Page, depth: str) -> Locator:
     return page.get_by_text(re.compile("^French:"))
 
 
-@pytest.mark.slow
 def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
@@ -69,6 +68,7 @@ def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
         expect(field).to_have_value(SECOND)
 
 
+@pytest.mark.journey
 def test_another_depth_keeps_the_sentence_the_head_and_the_focus(
     bundled_app: str, page: Page
 ) -> None:
@@ -109,7 +109,7 @@ def test_each_depth_is_one_entry_of_the_history(bundled_app: str, new_page: NewP
         assert address(page)[1]["depth"] == "steps"
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
     bundled_app: str, page: Page
 ) -> None:

@@ -166,7 +166,6 @@ def test_the_menu_works_with_the_keyboard_and_a_csv_has_the_table(
         expect(page.get_by_role("button", name=button)).to_be_disabled()
 
 
-@pytest.mark.slow
 def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) -> None:
     pair = [
         fake_trace(SRC, TGT, vectors=True),

@@ -14,7 +14,6 @@ from transformer.analysis.findings import FINDINGS
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.slow
 def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:
     page.goto(f"{app}/research?experiment=findings&sentences=11")
     measured_over = "measured over these sentences."

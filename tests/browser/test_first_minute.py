@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import open_depth
@@ -14,6 +15,7 @@ from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.measures.naming import head_name
 
+pytestmark = pytest.mark.browser
 TEXT = "Where is my red umbrella?"
 JARGON = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|residual|d_model"
 """Notation and terms that a newcomer cannot know, on any page before they choose to see tokens."""
@@ -44,6 +46,7 @@ def unexplained_terms(page: Page) -> list[str]:
     return [text for text, explained in page.evaluate(LABELS) if text in terms and not explained]
 
 
+@pytest.mark.journey
 def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translator) -> None:
     """It takes three clicks, and no page shows a token or an unexplained term."""
     open_home(page, bundled_app)

@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser]
 
 PLACES = {
     "Try": ("/", "/?depth=heads", "/?depth=steps", "/?depth=off"),

@@ -21,6 +21,7 @@ def open_page(page: Page, address: str) -> Page:
     return page
 
 
+@pytest.mark.journey
 def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage) -> None:
     page = new_page(390)
     failed_urls: list[str] = []

@@ -27,7 +27,6 @@ TEXT = "She has never seen the sea."
 REDUCED_MOTION = {"reduced_motion": "reduce"}
 
 
-@pytest.mark.slow
 def test_the_animation_plays_once_and_every_step_is_reached_by_click_and_key(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
@@ -243,7 +242,6 @@ def contrast(first: list[int], second: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-@pytest.mark.slow
 def test_the_picture_is_visible_without_scrolling_and_in_enough_contrast(
     bundled_app: str, new_page: NewPage
 ) -> None:

@@ -32,6 +32,7 @@ from tests.figures.fake_traces import fake_trace
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.journey
 def test_a_head_is_read_by_pointer_and_by_keyboard(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=2)
     title, canvas, tooltip = (page.locator(f".hu-{name}") for name in ("title", "canvas", "tip"))

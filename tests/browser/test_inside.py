@@ -34,7 +34,7 @@ def check_title(page: Page, words: str) -> None:
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_boxes_are_opened_and_a_number_is_computed(app: str, page: Page, checkpoints: Path) -> None:
     open_inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))

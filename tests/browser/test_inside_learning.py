@@ -36,7 +36,6 @@ def click_next(page: Page) -> None:
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
 def test_vectors_move_along_the_arrows_and_the_walkthrough_ends(
     app: str, new_page: NewPage, page: Page
 ) -> None:

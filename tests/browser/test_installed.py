@@ -59,7 +59,6 @@ def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
     assert packed == expected
 
 
-@pytest.mark.slow
 def test_the_commands_work_in_any_folder(
     commands: Path, page: Page, tmp_path: Path, en_fr: Translator
 ) -> None:

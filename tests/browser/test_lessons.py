@@ -39,7 +39,6 @@ def answer_if_asked(page: Page) -> bool:
     return True
 
 
-@pytest.mark.slow
 def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> None:
     page.goto(bundled_app)
     page.get_by_role("button", name="Begin with the first lesson").click()
@@ -104,7 +103,6 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
         assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
 
 
-@pytest.mark.slow
 def test_no_accessibility_violation_before_and_after_a_guess(bundled_app: str, page: Page) -> None:
     for name in ("umbrella", "cosine", "end"):
         page.goto(f"{bundled_app}/learn?lesson={name}")
@@ -124,6 +122,7 @@ def test_no_accessibility_violation_before_and_after_a_guess(bundled_app: str, p
         page.emulate_media(color_scheme="light")
 
 
+@pytest.mark.journey
 @pytest.mark.parametrize(("width", "height", "lowest"), [(1366, 768, 300), (390, 844, 420)])
 def test_pictures_are_on_the_first_screen_and_hide_the_answer(
     bundled_app: str, new_page: NewPage, width: int, height: int, lowest: int

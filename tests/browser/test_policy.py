@@ -20,6 +20,7 @@ RECORD_POLICY_VIOLATIONS = """
 """
 
 
+@pytest.mark.journey
 def test_the_policy_blocks_what_it_forbids_and_frames_of_other_sites(
     app: str, new_page: NewPage
 ) -> None:

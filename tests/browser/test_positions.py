@@ -21,7 +21,7 @@ def chart(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key} .js-plotly-plot")
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_topics_are_drawn_and_kept_in_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?tab=positions&topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()

@@ -13,6 +13,7 @@ from transformer.ui.pages.research import QUESTIONS
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.journey
 def test_a_card_opens_its_experiment_and_the_breadcrumb_leads_back(app: str, page: Page) -> None:
     page.goto(f"{app}/research?text=She paints.&sentences=4")
     page.get_by_role("link", name="Head roles").click()

@@ -23,7 +23,6 @@ def open_dialog(page: Page) -> Locator:
     return dialog
 
 
-@pytest.mark.slow
 def test_views_are_saved_exported_and_imported_without_links_to_other_sites(
     app: str, new_page: NewPage, tmp_path: Path, page: Page
 ) -> None:

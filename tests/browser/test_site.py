@@ -21,6 +21,7 @@ from transformer.ui.widgets.lessons import course
 TEXT = "Who gave you that blue book?"
 
 
+@pytest.mark.journey
 def test_a_sentence_is_translated_as_in_python(
     site_address: str, new_page: NewPage, en_fr: Translator
 ) -> None:
@@ -57,7 +58,6 @@ def test_a_sentence_is_translated_as_in_python(
         assert translation_when_finished(page).split() == expected.split(), text
 
 
-@pytest.mark.slow
 def test_heads_are_switched_off_and_the_other_language_pair_works(
     site_address: str, new_page: NewPage
 ) -> None:
@@ -85,6 +85,7 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
     expect(page.get_by_text("Choose something to compare")).to_be_visible()
 
 
+@pytest.mark.journey
 def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> None:
     page = new_page(alone=True)
     with http_server(site) as site_address:
@@ -106,7 +107,6 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
 
 
-@pytest.mark.slow
 def test_on_a_phone_the_translation_stays_in_view_and_everything_fits(
     site_address: str, new_page: NewPage
 ) -> None:
@@ -166,7 +166,6 @@ def test_a_lesson_opens_the_live_model(site_address: str, new_page: NewPage) -> 
     expect(links.nth(1)).to_have_attribute("aria-current", "page")
 
 
-@pytest.mark.slow
 def test_every_link_leads_to_a_page_of_the_site(
     site: Path, site_address: str, new_page: NewPage
 ) -> None:

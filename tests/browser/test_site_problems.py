@@ -51,7 +51,6 @@ def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-@pytest.mark.slow
 def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
     site: Path, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -142,7 +141,6 @@ def test_an_interrupted_download_continues_where_it_ended(
         server.server_close()
 
 
-@pytest.mark.slow
 def test_addresses_cannot_name_what_the_site_does_not_have(
     site_address: str, new_page: NewPage, en_fr: Translator
 ) -> None:

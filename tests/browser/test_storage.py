@@ -23,7 +23,6 @@ READ_STORAGE = """async () => ({
 })"""
 
 
-@pytest.mark.slow
 def test_security_md_lists_everything_that_the_app_stores_in_a_browser(
     app: str, new_page: NewPage
 ) -> None:

@@ -58,7 +58,7 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_a_computation_survives_a_reload_and_alignment_fits_a_phone(
     app: str, page: Page, new_page: NewPage
 ) -> None:

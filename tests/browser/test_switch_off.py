@@ -35,7 +35,6 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
 def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
     open_switches(app, page)
     expect(page.get_by_text("Switch off a head below")).to_be_visible()

@@ -75,7 +75,6 @@ def test_every_view_draws_the_trace_or_says_what_it_lacks(page: Page, tmp_path: 
     expect(page.locator(".hu-view .hu-thumb")).to_have_count(2 * (3 + 1 + 2))
 
 
-@pytest.mark.slow
 def test_an_opened_trace_works_in_every_view_and_after_a_reload(
     page: Page, app: str, checkpoints: Path, tmp_path: Path
 ) -> None:

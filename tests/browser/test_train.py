@@ -62,7 +62,7 @@ def stop_run(page: Page) -> None:
     expect(badge(page, "cancelled")).to_be_visible()
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_from_the_click_to_a_translation_with_the_finished_model(
     app: str, page: Page, runs: Path
 ) -> None:
@@ -100,7 +100,6 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
 def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: Path) -> None:
     name = start_run(page, app, 20_000)
     folder = RunFolder(runs / name)
@@ -127,7 +126,6 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     assert not folder.path.exists()
 
 
-@pytest.mark.slow
 def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     width = 390
     page = new_page(width, "dark")
@@ -157,7 +155,6 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     stop_run(page)
 
 
-@pytest.mark.slow
 def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> None:
     open_train(page, app)
     page.get_by_text("1 (no verdict").click()

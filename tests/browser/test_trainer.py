@@ -63,7 +63,6 @@ def open_file(page: Page, file: Path) -> None:
     chooser.value.set_files(file)
 
 
-@pytest.mark.slow
 def test_a_link_trains_forks_and_reproduces(
     address: str, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -113,7 +112,6 @@ def test_a_link_trains_forks_and_reproduces(
     expect(page.get_by_role("alert")).to_contain_text("The model file is truncated")
 
 
-@pytest.mark.slow
 def test_models_with_and_without_attention_are_compared(
     address: str, new_page: NewPage, tmp_path: Path
 ) -> None:
@@ -156,7 +154,6 @@ def test_a_model_of_the_tab_opens_in_the_site_views(address: str, new_page: NewP
     expect(other.get_by_text("This browser has no model of yours")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}?run=steps%3D50")
@@ -184,6 +181,7 @@ def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> 
     assert not [url for url in requests if "scripts/" not in url]
 
 
+@pytest.mark.journey
 def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     for link, problem in (
@@ -209,7 +207,6 @@ def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page
     assert len(runs(page)) == 2
 
 
-@pytest.mark.slow
 def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D3000")
@@ -229,7 +226,6 @@ def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPag
     assert int(shown[1]) >= int(match[1])
 
 
-@pytest.mark.slow
 def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{app}/train?here=batch%3D9999")  # a wrong link trains the usual run and says why

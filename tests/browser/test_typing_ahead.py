@@ -17,7 +17,6 @@ def set_exact(page: Page, on: bool) -> None:
     wait_for_script_run(page)
 
 
-@pytest.mark.slow
 def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     app: str, new_page: NewPage
 ) -> None:
@@ -41,7 +40,6 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     assert "text=She+reads." in page.url
 
 
-@pytest.mark.slow
 def test_a_sentence_typed_again_after_an_example_stays(
     app: str, page: Page, bundled_app: str
 ) -> None:
@@ -85,7 +83,6 @@ CLICK_BOTH = (
 )
 
 
-@pytest.mark.slow
 def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
     app: str, page: Page
 ) -> None:

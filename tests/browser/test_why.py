@@ -23,7 +23,7 @@ def table_rows(page: Page, caption: str) -> list[list[str]]:
     return values
 
 
-@pytest.mark.slow
+@pytest.mark.journey
 def test_sections_and_sliders_change_the_tables_and_the_address(
     app: str, page: Page, new_page: NewPage
 ) -> None:
