@@ -50,6 +50,12 @@ export function tokenText(text) {
   return node;
 }
 
+// The label of a row as nodes: the token read and, where known, the token written next.
+export const rowNodes = ({ text, written }) => [
+  tokenText(text),
+  ...(written === null ? [] : [" → ", tokenText(written)]),
+];
+
 // Run `change`, which alters the page above `node`, and scroll so that `node` stays where it was.
 export function keepPosition(node, change) {
   const before = node.getBoundingClientRect().top;
@@ -69,6 +75,23 @@ export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count -
 // Steps of the arrow keys as [right, down].
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+// Moves the focus in rows of buttons with the arrow keys; Tab then returns to the button that has it. Rows and columns
+// before `first` are skipped.
+/** @param {KeyboardEvent} event @param {HTMLElement[][]} rows */
+export function moveInGrid(event, rows, first = 0) {
+  if (!(event.key in ARROWS)) return;
+  const [right, down] = ARROWS[event.key];
+  const target = /** @type {HTMLElement} */ (event.target);
+  const row = rows.findIndex((buttons) => buttons.includes(target));
+  const buttons = rows[Math.max(clampIndex(row + down, rows.length), first)];
+  const next = buttons[Math.max(clampIndex(rows[row].indexOf(target) + right, buttons.length), first)];
+  event.preventDefault();
+  event.stopPropagation();
+  for (const button of rows.flat()) if (button.tabIndex === 0) button.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}
+
 // Any CSS colour as [red, green, blue] from 0 to 255, computed once: views ask for their colours at every drawing.
 const knownColours = new Map();
 function rgbOf(colour) {
@@ -81,15 +104,15 @@ function rgbOf(colour) {
   return knownColours.get(colour);
 }
 
-// Relative luminance of a pixel from 0 to 1 (WCAG 2.2).
-export function luminance(pixel) {
-  const [r, g, b] = [0, 8, 16].map((shift) => ((pixel >> shift) & 255) / 255)
+// Relative luminance of a colour "#rrggbb", from 0 to 1 (WCAG 2.2).
+export function luminance(colour) {
+  const [r, g, b] = [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16) / 255)
     .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// Whether black text has more contrast than white text on this colour: (L + 0.05) / 0.05 > 1.05 / (L + 0.05).
-export const isBright = (pixel) => luminance(pixel) > 0.179;
+// Black or white text, whichever has more contrast on this colour: (L + 0.05) / 0.05 or 1.05 / (L + 0.05).
+export const textOn = (colour) => luminance(colour) > 0.179 ? "#000000" : "#ffffff";
 
 // 256 colours between the stops, each as a pixel of four bytes.
 function rampOf(stops) {

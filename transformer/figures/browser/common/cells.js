@@ -4,6 +4,7 @@
 import {
   drawRowLabel,
   drawToken,
+  hatchPath,
   LABEL_SIZE,
   rowParts,
   shorten,
@@ -174,23 +175,10 @@ function drawMask(pen, m, layout, theme) {
     pen.rect(x, y, layout.right - x, layout.cellHeight);
     hasMaskedCells = true;
   }
-  if (hasMaskedCells) drawHatching(pen, layout, theme);
-  pen.restore();
-}
-
-// Hatch the pen's path, which becomes its clip.
-/** @param {Pen} pen @param {Theme} theme */
-export function drawHatching(pen, layout, theme) {
-  pen.clip();
-  pen.strokeStyle = theme.line;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  const [width, height] = [layout.right - layout.left, layout.bottom - layout.top];
-  for (let d = -height; d < width; d += 7) {
-    pen.moveTo(layout.left + d, layout.top + height);
-    pen.lineTo(layout.left + d + height, layout.top);
+  if (hasMaskedCells) {
+    hatchPath(pen, layout.left, layout.top, layout.right - layout.left, layout.bottom - layout.top, theme.line);
   }
-  pen.stroke();
+  pen.restore();
 }
 
 /** @param {Pen} pen @param {Matrix} m @param {Theme} theme */

@@ -1,6 +1,6 @@
 // Labels, formatting and colours of the measures of a head.
 
-import { el } from "./base.js";
+import { el, luminance } from "./base.js";
 import { hasExactNames, tokenName } from "./naming.js";
 
 // Descriptions of the measures by name, as in `transformer.measures`: label, unit ("" is a share, 0 to 1),
@@ -65,13 +65,8 @@ export function chipColours(share, theme) {
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
 export function contrast(colourA, colourB) {
-  const luminance = (colour) =>
-    [1, 3, 5].reduce((sum, start, i) => {
-      const c = parseInt(colour.slice(start, start + 2), 16) / 255;
-      return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    }, 0.05);
   const [a, b] = [luminance(colourA), luminance(colourB)];
-  return Math.max(a, b) / Math.min(a, b);
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 }
 
 // The note about a head that gives most of its attention to the first or last token (attention sink).

@@ -71,6 +71,13 @@ export function hatch(pen, x, y, width, height, colour) {
   pen.save();
   pen.beginPath();
   pen.rect(x, y, width, height);
+  hatchPath(pen, x, y, width, height, colour);
+  pen.restore();
+}
+
+// Hatches what the pen's path, which becomes its clip, has in common with a rectangle.
+/** @param {Pen} pen @param {number} x @param {number} y */
+export function hatchPath(pen, x, y, width, height, colour) {
   pen.clip();
   pen.strokeStyle = colour;
   pen.lineWidth = 1;
@@ -80,5 +87,4 @@ export function hatch(pen, x, y, width, height, colour) {
     pen.lineTo(x + d + height, y);
   }
   pen.stroke();
-  pen.restore();
 }

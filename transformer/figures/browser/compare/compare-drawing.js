@@ -1,10 +1,10 @@
 // Drawing and export of the comparison of two sides.
 
 import { el } from "../common/base.js";
-import { drawHatching, drawTable } from "../common/cells.js";
+import { drawTable } from "../common/cells.js";
 import { divergingLevel, MIN_SCALE_END } from "./compare-tables.js";
 import { makeBar, paintScale } from "../common/legend.js";
-import { LABEL_SIZE } from "../common/token-labels.js";
+import { hatchPath, LABEL_SIZE } from "../common/token-labels.js";
 import { maxOfRow, shade } from "../common/matrix.js";
 
 /** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
@@ -48,7 +48,7 @@ function paintUnpaired(pen, layout, rows, columns, theme) {
   columns.forEach((pair, c) =>
     isUnpaired(pair) && pen.rect(layout.left + c * layout.cellWidth, layout.top, layout.cellWidth, height)
   );
-  drawHatching(pen, layout, theme);
+  hatchPath(pen, layout.left, layout.top, width, height, theme.line);
   pen.restore();
 }
 

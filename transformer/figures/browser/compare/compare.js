@@ -1,7 +1,7 @@
 // The Compare view: one head for two sentences, two checkpoints or a forced token, and the difference over the
 // common tokens.
 
-import { ARROWS, clampIndex, el, tokenText } from "../common/base.js";
+import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
 import { cellAt, cornerOf, layoutCells } from "../common/cells.js";
 import {
   compareFigure,
@@ -289,7 +289,7 @@ function describeDifference({ m, inA, inB }, { row, column }) {
   return [
     el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[index], m.top)}`),
     ...(masked ? [] : sideTexts.map((line) => el("span", {}, line))),
-    el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
+    el("span", {}, ...rowNodes(entry)),
     el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),
   ];
 }

@@ -1,7 +1,7 @@
 // The Heatmap view: the weights of one head, or of several combined, with their colour scale, bars for row sums
 // and column means, and zoom for long sentences.
 
-import { ARROWS, clampIndex, el, tokenText } from "../common/base.js";
+import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
 import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL_SIZE } from "../common/cells.js";
 import { makeLegend, withLegend } from "../common/legend.js";
 import { SMALL_LABEL_SIZE } from "../common/token-labels.js";
@@ -46,7 +46,7 @@ export function heatmapView(ctx) {
     stage.showTooltip(
       [
         el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
-        el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
+        el("span", {}, ...rowNodes(entry)),
         el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
       ],
       x + layout.cellWidth / 2,

@@ -2,7 +2,7 @@
 // head, or the whole layer at the left, off or on again. `point(head)` is called with { layer, head } or null,
 // `toggle(off)` with the heads that are off, as in the address.
 
-import { ARROWS, clampIndex, colours, el } from "../common/base.js";
+import { colours, el, moveInGrid } from "../common/base.js";
 import { wholePercent, withoutPunctuation } from "./glance-playback.js";
 import { readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
@@ -71,7 +71,6 @@ export function makeStrip({ point, toggle }) {
     rows.forEach((buttons, row) =>
       buttons.forEach((button, column) => {
         button.tabIndex = row || column !== 1 ? -1 : 0;
-        button.addEventListener("keydown", (event) => moveFocus(event, row, column));
       })
     );
     grid.replaceChildren(...rows.flat());
@@ -152,15 +151,7 @@ export function makeStrip({ point, toggle }) {
     toggle(writeOff(headsOff, { ...data, kinds: HEAD_KINDS }));
   }
 
-  function moveFocus(event, row, column) {
-    if (!(event.key in ARROWS)) return;
-    event.preventDefault();
-    const [right, down] = ARROWS[event.key];
-    const next = rows[clampIndex(row + down, rows.length)][clampIndex(column + right, data.n_heads + 1)];
-    for (const button of rows.flat()) button.tabIndex = button === next ? 0 : -1;
-    next.focus();
-  }
-
+  grid.addEventListener("keydown", (event) => moveInGrid(event, rows));
   allOn.addEventListener("click", () => {
     headsOff = new Set();
     rows[0]?.[1].focus();

@@ -1,7 +1,7 @@
 // Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
 // figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
-import { ARROWS, clampIndex, colours, el, isBright } from "../common/base.js";
+import { colours, el, moveInGrid, textOn } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 
 export function headgridView(container, report) {
@@ -63,7 +63,7 @@ export function headgridView(container, report) {
       ...cells.flatMap((cellRow, r) => [el("span", { class: "hu-row" }, rows[r]), ...cellRow]),
     );
     grid.style.setProperty("--hu-heads", columns.length);
-    grid.addEventListener("keydown", (event) => moveFocus(event, cells));
+    grid.addEventListener("keydown", (event) => moveInGrid(event, cells));
     return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
   }
 
@@ -75,7 +75,7 @@ export function headgridView(container, report) {
         const level = grid.levels[i][j];
         const shade = level === null ? null : Math.round(255 * level);
         button.style.background = shade === null ? "none" : theme.css(shade);
-        button.style.color = shade === null ? theme.muted : isBright(theme.ramp[shade]) ? "#000" : "#fff";
+        button.style.color = shade === null ? theme.muted : textOn(theme.css(shade));
         button.textContent = grid.marks[i][j];
         button.title = grid.descriptions[i][j];
         button.setAttribute("aria-label", grid.descriptions[i][j]);
@@ -86,16 +86,6 @@ export function headgridView(container, report) {
       })
     );
     tabStop.tabIndex = 0;
-  }
-
-  function moveFocus(event, cells) {
-    if (!(event.key in ARROWS)) return;
-    const [right, down] = ARROWS[event.key];
-    const rowIndex = cells.findIndex((cellRow) => cellRow.includes(event.target));
-    const cellRow = cells[clampIndex(rowIndex + down, cells.length)];
-    event.preventDefault();
-    event.stopPropagation();
-    cellRow[clampIndex(cells[rowIndex].indexOf(event.target) + right, cellRow.length)].focus();
   }
 
   function select(name, r, c) {

@@ -2,7 +2,7 @@
 // on or off; where the view shows how much each head has changed, a button selects its head. `.show(bytes)` takes
 // the data of figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
 
-import { ARROWS, clampIndex, colours, el, isBright } from "../common/base.js";
+import { colours, el, moveInGrid, textOn } from "../common/base.js";
 import { readOff, writeOff } from "../common/head-codes.js";
 import { makeBar } from "../common/legend.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
@@ -104,7 +104,7 @@ export function switchboardView(container, report) {
       "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
     }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
-    grid.addEventListener("keydown", (event) => moveFocus(event, cells));
+    grid.addEventListener("keydown", (event) => moveInGrid(event, cells, header.moved ? 1 : 0));
     return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
@@ -120,21 +120,6 @@ export function switchboardView(container, report) {
       const [layer, head] = code.slice(1).split(".").map(Number);
       return `${labels[code[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
     }).join(", ");
-  }
-
-  function moveFocus(event, cells) {
-    if (!(event.key in ARROWS)) return;
-    const [right, down] = ARROWS[event.key];
-    const row = cells.findIndex((rowCells) => rowCells.includes(event.target));
-    const first = header.moved ? 1 : 0;
-    const next = cells[Math.max(clampIndex(row + down, cells.length), first)][
-      Math.max(clampIndex(cells[row].indexOf(event.target) + right, cells[row].length), first)
-    ];
-    event.preventDefault();
-    event.stopPropagation();
-    event.target.tabIndex = -1; // Tab returns to the last focused cell
-    next.tabIndex = 0;
-    next.focus();
   }
 
   // The heads that a cell switches.
@@ -201,7 +186,7 @@ export function switchboardView(container, report) {
         const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
         const chosen = kind.name === name && l === layer && h === head;
         button.style.background = theme.css(level);
-        button.style.color = isBright(theme.ramp[level]) ? "#000" : "#fff";
+        button.style.color = textOn(theme.css(level));
         button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
         button.classList.toggle("hu-out", headsOff.has(`${kind.letter}${l}.${h}`));
         button.setAttribute("aria-checked", String(chosen));

@@ -2,7 +2,7 @@
 // it learns. One or two cards can be enlarged. `.show(bytes)` takes the data of figures/wall.py; `report({
 // open: name })` is called to open a run.
 
-import { colours, el, SVG } from "../common/base.js";
+import { colours, el, svgNode } from "../common/base.js";
 import { paintThumb } from "../common/thumbnail.js";
 import { unpack } from "../trace/packing.js";
 
@@ -87,8 +87,7 @@ export function wallView(container, report) {
     ];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const caption = el("span", { class: "hu-wall-ends" });
-    const curve = document.createElementNS(SVG, "svg");
-    curve.setAttribute("role", "img");
+    const curve = svgNode("svg", { role: "img", viewBox: "0 0 100 40", preserveAspectRatio: "none" });
     const button = el(
       "button",
       { type: "button", class: "hu-wall-card" },
@@ -175,14 +174,9 @@ const lossText = (curve) => {
 };
 
 function drawCurve(svg, curve) {
-  svg.setAttribute("viewBox", "0 0 100 40");
-  svg.setAttribute("preserveAspectRatio", "none");
   svg.toggleAttribute("hidden", !curve.length);
   if (!curve.length) return;
   svg.setAttribute("aria-label", lossText(curve));
-  const line = document.createElementNS(SVG, "polyline");
-  line.setAttribute("points", pointsOf(curve).map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" "));
-  const title = document.createElementNS(SVG, "title");
-  title.textContent = svg.getAttribute("aria-label");
-  svg.replaceChildren(title, line);
+  const points = pointsOf(curve).map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ");
+  svg.replaceChildren(svgNode("title", {}, lossText(curve)), svgNode("polyline", { points }));
 }

@@ -1,7 +1,7 @@
 // Parts of the Heads view: the buttons that show and hide heads, the line about the tokens under the pointer,
 // the code and the table.
 
-import { el, SVG, tokenText } from "../common/base.js";
+import { el, rowNodes, svgNode } from "../common/base.js";
 import { parseHeads, writeHeads } from "../common/matrix.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { showWeight } from "../common/numbers.js";
@@ -27,22 +27,9 @@ function headsText(heads, state) {
 
 // A sample of a head's line: colour and dashes.
 function swatch({ colour, dash }) {
-  const line = document.createElementNS(SVG, "line");
-  const svg = document.createElementNS(SVG, "svg");
-  const setAttributes = (node, values) =>
-    Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
-  setAttributes(line, {
-    x1: 0,
-    x2: 22,
-    y1: 4,
-    y2: 4,
-    stroke: colour,
-    "stroke-width": 4,
-    "stroke-dasharray": dash.join(" "),
-  });
-  setAttributes(svg, { class: "hu-swatch", viewBox: "0 0 22 8", "aria-hidden": "true" });
-  svg.append(line);
-  return svg;
+  const stroke = { stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") };
+  const line = svgNode("line", { x1: 0, x2: 22, y1: 4, y2: 4, ...stroke });
+  return svgNode("svg", { class: "hu-swatch", viewBox: "0 0 22 8", "aria-hidden": "true" }, line);
 }
 
 // `ctx.set` is called with the changes.
@@ -119,13 +106,8 @@ export function makeHeadChips(ctx) {
   return { node, draw };
 }
 
-// The label of a row or column as nodes: the token read and, where known, the token written next.
-const tokenNodes = (
-  entry,
-) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
-
 function tokenListNodes(entries) {
-  const listedNodes = entries.slice(0, 4).flatMap((entry, i) => [i ? ", " : "", ...tokenNodes(entry)]);
+  const listedNodes = entries.slice(0, 4).flatMap((entry, i) => [i ? ", " : "", ...rowNodes(entry)]);
   return entries.length > 4 ? [...listedNodes, ` and ${entries.length - 4} more`] : listedNodes;
 }
 
@@ -196,7 +178,7 @@ export function describeFocus(matrices, shownHeads, styles, { queries, keys }) {
           matrices[head].top,
           "",
           " ",
-          ...tokenNodes(to[index]),
+          ...rowNodes(to[index]),
           shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "",
         )
       ),

@@ -1,6 +1,6 @@
 // Animates vectors along the arrows into the box that was just opened.
 
-import { SVG } from "../common/base.js";
+import { svgNode } from "../common/base.js";
 
 const VECTOR_MS = 850; // until a vector arrives
 const VECTOR_INTERVAL_MS = 130; // ms between two vectors
@@ -58,20 +58,11 @@ export function animateVectors(root, paths, vectorColours) {
   const startTime = performance.now();
   const vectors = paths.flatMap((path) =>
     Array.from({ length: VECTORS_PER_ARROW }, (_, order) => {
-      const node = document.createElementNS(SVG, "g");
-      node.setAttribute("class", "hu-vector");
-      vectorColours.forEach((colour, i) => {
-        const cell = document.createElementNS(SVG, "rect");
-        const attributes = {
-          x: (i - vectorColours.length / 2) * VECTOR_CELL,
-          y: -VECTOR_CELL / 2,
-          width: VECTOR_CELL,
-          height: VECTOR_CELL,
-          fill: colour,
-        };
-        for (const [name, value] of Object.entries(attributes)) cell.setAttribute(name, String(value));
-        node.append(cell);
+      const cells = vectorColours.map((fill, i) => {
+        const x = (i - vectorColours.length / 2) * VECTOR_CELL;
+        return svgNode("rect", { x, y: -VECTOR_CELL / 2, width: VECTOR_CELL, height: VECTOR_CELL, fill });
       });
+      const node = svgNode("g", { class: "hu-vector" }, ...cells);
       root.append(node);
       return { path, node, delay: order * VECTOR_INTERVAL_MS };
     })

@@ -2,7 +2,7 @@
 // is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
-import { clampIndex, colours, el, SVG } from "../common/base.js";
+import { clampIndex, colours, el, svgNode } from "../common/base.js";
 import { animateVectors, pathsInto } from "./figure1-vectors.js";
 import { displayNumber, layerName } from "../common/naming.js";
 import { unpack } from "../trace/packing.js";
@@ -207,21 +207,17 @@ function drawWord(text, [x, y, width]) {
 }
 
 function drawArrows({ size: [width, height], arrows, residuals }) {
-  const root = document.createElementNS(SVG, "svg");
-  root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-  root.setAttribute("aria-hidden", "true");
-  const add = (tag, attributes) => {
-    const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    root.append(node);
-  };
-  for (const [paths, className] of [[residuals, "hu-residual"], [arrows, "hu-arrow"]]) {
-    for (const path of paths) {
-      add("path", { class: className, d: roundedPath(path) });
-      add("path", { class: `${className} hu-tipped`, d: arrowHead(path) });
-    }
-  }
-  return root;
+  const drawn = (paths, className) =>
+    paths.flatMap((path) => [
+      svgNode("path", { class: className, d: roundedPath(path) }),
+      svgNode("path", { class: `${className} hu-tipped`, d: arrowHead(path) }),
+    ]);
+  return svgNode(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    ...drawn(residuals, "hu-residual"),
+    ...drawn(arrows, "hu-arrow"),
+  );
 }
 
 const BEND = 7; // radius of a corner

@@ -1,6 +1,6 @@
 // Layout and drawing of a table of numbers.
 
-import { clampIndex } from "../common/base.js";
+import { clampIndex, textOn } from "../common/base.js";
 import {
   drawRowLabel,
   drawToken,
@@ -129,7 +129,7 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
         const colour = css(colourLevel);
         pen.fillStyle = colour;
         pen.fillRect(x, y, plan.cellWidth - gap, plan.rowHeight - gap);
-        pen.fillStyle = textColourOn(colour);
+        pen.fillStyle = textOn(colour);
       }
       if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.firstColumn]], x, y);
       if (plan.showsNumbers) {
@@ -238,12 +238,6 @@ export const columnName = (
   header,
   column,
 ) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
-
-// Black or white, whichever has more contrast on this colour.
-function textColourOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((start) => (parseInt(colour.slice(start, start + 2), 16) / 255) ** 2.2);
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#000000" : "#ffffff";
-}
 
 // A function that returns the level of a number on the colour scale, 0 to 255, or -1 for NaN and infinity.
 function levelScale({ kind, max_abs: maxAbs, signed }) {
