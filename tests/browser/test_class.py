@@ -88,10 +88,6 @@ def heading(page: Page) -> str:
     return page.get_by_role("heading", level=1).inner_text()
 
 
-def class_line(page: Page) -> str:
-    return page.locator(".hu-class-status").inner_text()
-
-
 @pytest.mark.journey
 def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head(
     classroom: ClassPages,
@@ -178,37 +174,6 @@ def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
             CLICK_AND_RECEIVE
         )
         expect(bob.get_by_role("heading", level=1)).to_have_text(target)
-
-
-def test_the_class_answers_together_and_the_teacher_shows_the_answers(
-    classroom: ClassPages,
-) -> None:
-    teacher, ann, bob = classroom
-    follow_link(teacher, "Try")
-    teacher.get_by_role("button", name=re.compile("Begin with the first lesson")).click()
-    for page in (ann, bob):
-        expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
-    options = ann.locator(".st-key-lesson-options button")
-    owners = ("her", "his")
-    wrong = next(label for label in options.all_inner_texts() if label not in owners)
-    options.get_by_text(wrong, exact=True).click()
-    expect(ann.get_by_text("Your answer")).to_be_visible()
-    expect(teacher.get_by_text("1 of 2 have answered")).to_be_visible()
-    owner = re.compile(rf"^({'|'.join(owners)})$")
-    bob.locator(".st-key-lesson-options").get_by_role("button", name=owner).click()
-    expect(bob.get_by_text("Your answer")).to_be_visible()
-    expect(teacher.get_by_text("2 of 2 have answered")).to_be_visible()
-    for page in (teacher, ann, bob):
-        expect(page.locator(".st-key-lesson")).not_to_contain_text("of its attention")
-        assert class_line(page) in ("Leading: 2 of 2 following", "Following Ms Curie")
-    teacher.get_by_role("button", name="Show the answers").click()
-    for page in (teacher, ann, bob):
-        expect(page.locator(".st-key-lesson-answers")).to_be_visible()
-        expect(page.locator(".st-key-lesson")).to_contain_text("of its attention")
-        expect(page.locator(".hu-explorer")).to_be_visible()
-    expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite. You chose: {wrong}.")
-    expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
-    assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 
 def test_a_question_before_and_after_with_two_teachers_and_a_projector(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.decoding_page import (
     DecodedSentence,
@@ -14,9 +13,7 @@ from tests.browser.decoding_page import (
     open_decoding_view,
     percent,
 )
-from tests.browser.explorer_file import bounding_box
-from transformer.inference import BeamNode, BeamTree
-from transformer.inference.trace import Trace
+from transformer.inference import BeamNode
 
 pytestmark = pytest.mark.browser
 
@@ -76,58 +73,3 @@ def test_the_tree_is_navigated_with_the_keyboard(
     open_decoding_view(page, tmp_path, decoded_sentence.greedy)
     expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
     expect(page.locator(".hu-treebox")).to_be_hidden()
-
-
-def height(locator: Locator) -> float:
-    box = bounding_box(locator)
-    return box["height"]
-
-
-def finished_search(decoded_sentence: DecodedSentence) -> Trace:
-    """Return the beam's trace with a tree that has three finished hypotheses and a wide last
-    step."""
-    nodes = [BeamNode(0, None, 0, "<s>", 1, 1.0, 0.0, 0.0, "kept", True)]
-    for i, (token, score) in enumerate([("▁le", -0.5), ("▁la", -0.9), ("▁un", -0.7)]):
-        nodes.append(BeamNode(2 * i + 1, 0, 1, token, 40 + i, 0.3, score, score, "kept", i == 0))
-        nodes.append(
-            BeamNode(2 * i + 2, 2 * i + 1, 2, "</s>", 2, 0.9, score * 2, score, "finished", i == 0)
-        )
-    for index in range(7, 30):
-        nodes.append(
-            BeamNode(index, 1, 2, f"▁discarded{index}", index, 0.01, -9.0, -9.0, "discarded", False)
-        )
-    return replace(
-        decoded_sentence.beam,
-        translation=replace(
-            decoded_sentence.beam.translation, tree=BeamTree(tuple(nodes), 12, 0.6)
-        ),
-    )
-
-
-def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
-    open_decoding_view(page, tmp_path, finished_search(decoded_sentence))
-    expect(page.locator(".hu-end bdi")).to_have_text(["le", "un", "la"])
-    expect(page.locator(".hu-end .hu-number")).to_have_text(["−0.5000", "−0.7000", "−0.9000"])
-    page.locator(".hu-end").nth(1).click()
-    expect(page.locator(".hu-branch dd").last).to_have_text("finished: 2 of 3 by score")
-    box, field = page.locator(".hu-treebox"), page.locator(".hu-treefield")
-    collapsed_height = height(field)
-    page.get_by_role("button", name="+23 discarded").click()
-    assert height(field) > collapsed_height + 500
-    assert height(field.locator("canvas")) <= height(box) < 500  # only the visible nodes are drawn
-    page.locator(".hu-end").first.click()
-    box.focus()
-    page.keyboard.press("ArrowDown")
-    expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
-    page.get_by_role("button", name="Hide discarded hypotheses").click()
-    expect(page.locator(".hu-branch dd").last).not_to_contain_text("discarded")
-
-    open_decoding_view(page, tmp_path, finished_search(decoded_sentence), node=0)
-    # A column's boxes are sorted by score from top to bottom: the second column has le, un, la.
-    clicked_tokens = []
-    for y in range(12, 130, 12):
-        page.locator(".hu-treebox").click(position={"x": 190, "y": y})
-        clicked_tokens.append(page.locator(".hu-branch .hu-piece").last.inner_text())
-    assert list(dict.fromkeys(clicked_tokens)) == ["<s>", "▁le", "▁un", "▁la"]

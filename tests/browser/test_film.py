@@ -122,45 +122,6 @@ def layers_on_screen(page: Page) -> list[str]:
     return page.locator(".hu-film .hu-grid .hu-row").all_inner_texts()
 
 
-def test_role_changes_are_marked_listed_and_linked_to_their_step(
-    page: Page, tmp_path: Path
-) -> None:
-    open_film(page, tmp_path)
-    mark = page.locator(".hu-mark")
-    expect(mark).to_have_count(1)
-    expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
-    text = "layer 2, head 3: no recognised pattern → reads backwards, at step 40"
-    title = mark.get_attribute("title") or ""
-    assert title.startswith(f"{text}. 100% of the rows")
-    assert "the rule asks for 90%" in title
-    assert "Voita" in title
-    # It is above the slider's position of that step.
-    mark_box, strip_box = bounding_box(mark), bounding_box(page.locator(".hu-strip"))
-    middle = mark_box["x"] + mark_box["width"] / 2
-    assert middle == pytest.approx(strip_box["x"] + strip_box["width"] * 7 / 9, abs=1)
-    bars = page.locator(".hu-stretch")
-    expect(bars).to_have_count(2)
-    edge = bounding_box(bars.nth(1))
-    assert edge["x"] == pytest.approx(strip_box["x"] + strip_box["width"] * 6.5 / 9, abs=1)
-    page.get_by_role("button", name=text).first.click()
-    check_step(page, 40)
-    slider(page).fill("1")
-    mark.click()
-    check_step(page, 40)
-
-    open_film(page, tmp_path, kind="decoder", layer=1, head=1)
-    expect(page.locator(".hu-mark")).to_have_count(0)
-    expect(page.locator(".hu-other-change")).to_have_count(1)
-    expect(page.locator(".hu-role-now")).to_contain_text("no recognised pattern")
-    page.get_by_text("All heads: 1 change").click()
-    after = "attends mostly to <s>, the first token, at step 40"
-    name = f"layer 1, head 1: no recognised pattern → {after}"
-    page.get_by_role("button", name=name).click()
-    check_step(page, 40, "decoder", 0, 0)
-    expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50%")
-    expect(page.locator(".hu-mark")).to_have_count(1)
-
-
 def test_it_plays_pauses_and_follows_only_the_newest_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     button = page.locator(".hu-play")

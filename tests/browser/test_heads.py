@@ -111,41 +111,6 @@ def test_tokens_are_read_and_pinned_by_pointer_and_keyboard(heads: Page) -> None
     expect(heads.get_by_role("button", name="Unpin")).to_be_hidden()
 
 
-def test_words_sum_their_tokens_and_masked_positions_have_no_line(heads: Page) -> None:
-    point(heads, "q", 2, click=True)  # the row that predicts "son", of the word "maison"
-    tokens_button = heads.get_by_role("button", name="Show tokens", exact=True)
-    tokens_button.click()
-    check_readout(heads, "maison attends most to")
-    weights = TRACE.weights("cross", 1)[2]
-    from_word = weights[1:3].mean(axis=0)  # predicted by rows 1 and 2
-    to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
-    for column, expected in enumerate(to_words):
-        point(heads, "k", column, n_rows=6)
-        assert readout_weights(heads) == pytest.approx([expected], abs=TOLERANCE)
-    check_readout(heads, "attends to end")
-    option(heads, "Start and end").select_option("hidden")
-    option(heads, "Rows").select_option("1")
-    point(heads, "k", 1, n_rows=5)
-    check_readout(heads, "maison attends to house")
-    renormalised = np.array(to_words[:-1]) / sum(to_words[:-1])
-    assert readout_weights(heads) == pytest.approx([renormalised[1]], abs=TOLERANCE)
-    tokens_button.click()
-    check_readout(heads, "▁mai → son attends most to")
-    assert state(heads, "tokens") == "q2"
-    heads.locator(".hu-canvas").press("Escape")
-    option(heads, "Start and end").select_option("shown")
-    heads.get_by_role("button", name="Decoder self-attention").click()
-    point(heads, "q", 1, n_rows=6, click=True)
-    point(heads, "k", 1, n_rows=6)
-    assert len(readout_weights(heads)) == 1
-    point(heads, "k", 2, n_rows=6)
-    check_readout(heads, "masked: no attention to later tokens")
-    assert readout_weights(heads) == []
-    heads.locator(".hu-canvas").press("Escape")
-    heads.get_by_text("As a table").click()
-    expect(heads.locator(".hu-data-table tbody tr")).to_have_count(6 * 7 // 2)
-
-
 # Count the pixels of exactly this colour in each row of the picture of lines.
 COUNT_PIXELS = """(colour) => {
   const canvas = document.querySelector(".hu-lines");

@@ -17,12 +17,10 @@ from tests.browser.explorer_file import (
     SRC,
     TGT,
     TRACE,
-    bounding_box,
     cell_centres,
     colour_scale,
     head,
     open_explorer,
-    pinned_frame,
     pixels,
     tooltip_value,
     weights,
@@ -150,40 +148,3 @@ def test_colours_and_bars_are_those_of_the_weights(
     page.get_by_role("combobox", name="Rows").select_option("1")
     renormalised = displayed / displayed.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(weights(page), renormalised, atol=1e-4)
-
-
-def test_a_long_sentence_can_be_zoomed_and_is_drawn_to_its_last_cell(
-    page: Page, tmp_path: Path
-) -> None:
-    trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
-    open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
-    expected = head("cross", 1, 2, trace)
-    *_, width, height = pinned_frame(page)
-    for zoom in (1, 2):
-        page.locator(".hu-canvas").focus()
-        page.keyboard.press("+")
-        expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
-        assert tooltip_value(page) == f"{expected[20, 40]:.4f}"
-    left, top, zoomed_width, zoomed_height = pinned_frame(page)
-    assert zoomed_width > 3 * width
-    assert zoomed_height > height
-    for rows, columns in ((0, 2), (3, 0), (-2, -5)):
-        x, y = left + (columns + 0.5) * zoomed_width, top + (rows + 0.5) * zoomed_height
-        page.locator(".hu-canvas").hover(position={"x": x, "y": y})
-        assert tooltip_value(page) == f"{expected[20 + rows, 40 + columns]:.4f}"
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("combobox", name="Zoom")).to_have_value("0")
-
-    n = 300
-    values = np.full((1, 2, n, n), 1 / n, np.float32)
-    values[0, 1, n - 1, n - 1] = 0.5
-    labels = [f"▁word{i}" for i in range(n)]
-    trace = fake_trace(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
-    open_explorer(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
-    assert tooltip_value(page) == "0.5000"
-    assert page.locator(".hu-tip").inner_text().count("word299") == 2
-    assert bounding_box(page.locator(".hu-canvas"))["height"] < 1000
-    left, top, *_ = pinned_frame(page)
-    page.keyboard.press("Tab")
-    page.locator(".hu-canvas").hover(position={"x": left + 1.5, "y": top + 1.5})
-    assert tooltip_value(page) == "0.5000"

@@ -108,44 +108,6 @@ def test_every_head_is_drawn_and_has_its_measure(page: Page, tmp_path: Path) -> 
         )
 
 
-def test_the_keyboard_moves_between_heads_and_enlarges_one(page: Page, tmp_path: Path) -> None:
-    open_explorer(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
-    page.locator("select").first.focus()
-    page.keyboard.press("Tab")
-    tooltip = page.locator(".hu-preview")
-    for key, layer, number in [
-        ("ArrowRight", 1, 2),
-        ("ArrowDown", 2, 2),
-        ("ArrowDown", 2, 2),
-        ("End", 2, 3),
-        ("ArrowRight", 2, 3),
-        ("Home", 2, 0),
-        ("ArrowUp", 1, 0),
-        ("ArrowLeft", 1, 0),
-    ]:
-        page.keyboard.press(key)
-        expect(head(page, "encoder", layer, number)).to_be_focused()
-        expect(head(page, "encoder", layer, number)).to_be_checked()
-        expect(tooltip.locator("strong")).to_have_text(f"Layer {layer + 1}, head {number + 1}")
-    page.keyboard.press("Escape")
-    expect(tooltip).to_be_hidden()
-    page.keyboard.press("Tab")
-    expect(head(page, "decoder", 1, 0)).to_be_focused()
-    page.keyboard.press("ArrowRight")
-    expect(head(page, "decoder", 1, 1)).to_be_checked()
-    expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
-    picture = head(page, "encoder", 2, 1)
-    for enlarge in (lambda: picture.press("Enter"), picture.click):
-        enlarge()
-        expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
-        expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
-        expect(page.locator("[data-kind=encoder][aria-pressed=true]")).to_be_visible()
-        page.get_by_role("tab", name="Model").click()
-        expect(picture).to_be_checked()
-        expect(page.locator(".hu-model [aria-checked=true]")).to_have_count(1)
-        expect(page.locator(".hu-preview")).to_be_hidden()
-
-
 def test_heads_are_sorted_by_a_measure_and_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")

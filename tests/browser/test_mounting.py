@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_html
@@ -151,20 +151,3 @@ def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page:
     explorers = [url for url in requests if "/explorer-" in url]
     assert {url.removeprefix(f"{app}/") for url in explorers} == {path("explorer")}
     assert 0 < sum(sizes) < len(served_script("explorer"))
-
-
-def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None:
-    page = new_page().context.new_page()  # not the fixture's, as console errors are expected
-    requested_urls: list[str] = []
-
-    def abort_twice(route: Route) -> None:
-        requested_urls.append(route.request.url)
-        if len(requested_urls) < 3:
-            route.abort()
-        else:
-            route.continue_()
-
-    page.route(f"**/{FOLDER}/explorer-*", abort_twice)
-    page.goto(f"{app}/?depth=heads")
-    page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    assert [url.partition("?")[2] for url in requested_urls] == ["", "1", "2"]

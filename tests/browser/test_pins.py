@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_explorer, open_html
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures import PackedTrace, explorer_page
@@ -154,33 +152,3 @@ def test_notices_link_to_their_heads_and_options_are_one_click_away(
     more.click()
     expect(colour).to_be_visible()  # an option with another value than its default stays visible
     expect(page.get_by_label("Start and end")).to_have_count(0)
-
-
-def test_a_pin_is_in_the_address_and_a_decoding_step_opens_its_row(
-    app: str, page: Page, new_page: NewPage
-) -> None:
-    page.goto(f"{app}/?depth=heads&text=The baker paints a boat.")
-    pin(page, "baker")
-    expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
-    page.get_by_role("button", name="Attention to it").click()
-    page.wait_for_url("**pin=s**")
-    page.wait_for_url("**way=to**")
-    second = new_page()
-    second.goto(page.url)
-    expect(second.locator(".hu-pinword[aria-pressed=true]")).to_have_text("baker")
-    displayed = [element.locator(".hu-clearest").inner_text() for element in (page, second)]
-    assert displayed[0] == displayed[1]
-    # Another sentence removes the pin.
-    page.get_by_role("textbox", name="English").fill("She hides the lamp.")
-    expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
-    expect(page.locator(".hu-pinned")).to_be_hidden()
-
-    page.goto(f"{app}/?depth=steps&text=The baker paints a boat.&exact=1")
-    page.locator("button.hu-candidate").first.click()
-    page.wait_for_url("**force=0**")
-    expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    expect(page.locator(".hu-steps")).to_contain_text("you chose it")
-    page.get_by_role("button", name="Attention in step 2", exact=True).press("Enter")
-    page.wait_for_url(re.compile("depth=heads&.*tokens=q1"))
-    expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
-    assert "kind" not in page.url  # cross-attention is the default

@@ -19,10 +19,12 @@ from transformer.checkpoint import (
     CheckpointError,
     checkpoint_hash,
     load_checkpoint,
+    load_languages,
     save_checkpoint,
 )
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+from transformer.text.languages import front_matter
 
 
 @pytest.mark.parametrize(
@@ -97,6 +99,23 @@ def test_the_hash_depends_on_weights_and_not_on_the_card(
     assert checkpoint_hash(tmp_path / "moved") == original_hash
     save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=1), vocabulary, "another card")
     assert checkpoint_hash(folder) != original_hash
+
+
+def test_the_card_takes_precedence_over_the_name(
+    tmp_path: Path, model: Transformer, vocabulary: Vocabulary
+) -> None:
+    card = front_matter(("en", "de")) + "# Card\n"
+    save_checkpoint(tmp_path / "en-fr", model, vocabulary, card)
+    assert load_languages(tmp_path / "en-fr") == ("en", "de")
+
+
+def test_without_a_card_the_name_gives_the_languages(folder: Path, tmp_path: Path) -> None:
+    assert load_languages(folder) is None
+    named_folder = tmp_path / "en-de"
+    shutil.copytree(folder, named_folder)
+    assert load_languages(named_folder) == ("en", "de")
+    (named_folder / "README.md").unlink()
+    assert load_languages(named_folder) == ("en", "de")
 
 
 FFN = "decoder.layers.0.ffn.w_1.bias"

@@ -10,6 +10,7 @@ from tests.hostile import TEXTS, check_message
 from transformer.classroom import Classes, ClassroomError
 from transformer.classroom.classes import (
     BLOCK_MINUTES,
+    IDLE_SECONDS,
     JOIN_SECONDS,
     MAX_JOINS,
     MAX_TRACKED,
@@ -190,6 +191,18 @@ def test_a_visitor_is_in_at_most_one_class(classes: Classes) -> None:
         classes.join(second.code, "ann")
     with pytest.raises(ClassroomError, match="does not keep cookies"):
         classes.join(second.code, "")
+
+
+def test_an_abandoned_class_ends(classes: Classes, clock: Clock) -> None:
+    opened = classes.open(TOKEN, "teacher")
+    classes.join(opened.code, "ann")
+    clock.now += IDLE_SECONDS - 1
+    assert classes.class_of("teacher") is opened  # this call counts as activity
+    clock.now += IDLE_SECONDS - 1
+    assert classes.class_of("ann") is opened
+    clock.now += 2
+    assert classes.class_of("ann") is None
+    assert opened.ended
 
 
 @pytest.mark.parametrize(

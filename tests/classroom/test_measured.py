@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from transformer.classroom import Classroom, ClassroomError, MeasuredQuestion
+from transformer.classroom.measured import MAX_MEASURED
 from transformer.classroom.results import (
     MeasuredResult,
     SeatAnswers,
@@ -153,6 +154,13 @@ def test_invalid_answers_do_not_count(
 def test_invalid_questions_are_refused(text: str, options: str, correct: int, message: str) -> None:
     with pytest.raises(ClassroomError, match=message):
         MeasuredQuestion.read(text, options, correct)
+
+
+def test_the_number_of_questions_is_limited(classroom: Classroom) -> None:
+    for _ in range(MAX_MEASURED):
+        classroom.measured.ask(QUESTION)
+    with pytest.raises(ClassroomError, match=f"has {MAX_MEASURED} questions"):
+        classroom.measured.ask(QUESTION)
 
 
 def test_answers_of_500_students_are_matched(classroom: Classroom) -> None:

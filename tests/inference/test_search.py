@@ -104,6 +104,12 @@ def test_no_output_is_longer_than_its_limit(limit: int) -> None:
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
 
 
+def test_min_len_delays_the_end() -> None:
+    for sources in (models.many_sources(6), models.many_sources(1)):
+        outputs = SequenceDecoder(models.copier()).run(sources, Decoding(max_len=9), min_len=8)
+        assert all(len(o.decoded.ids) == 9 and 2 not in o.decoded.ids[:8] for o in outputs)
+
+
 def test_control_tokens_are_never_generated() -> None:
     """The model prefers padding, start and unknown tokens."""
     model = models.untrained()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -25,7 +26,9 @@ from tests.jobs.fake_computations import (
     wait_until_half_done,
 )
 from transformer.jobs import Computation, ComputationService, JobError, Limits
-from transformer.jobs.computation import DISK_FULL, KINDS
+from transformer.jobs.computation import DISK_FULL, KINDS, _remove_oldest
+from transformer.jobs.folder import JobFolder
+from transformer.text.files import write_json
 
 
 def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:
@@ -176,3 +179,15 @@ def test_a_computation_of_a_killed_app_starts_again_if_a_page_waits_for_it(tmp_p
         wait_for(lambda: service.status(key, "me") and len(starts(tmp_path)) == 2)
         (tmp_path / "go").touch()
         wait_for_status(service, key, "done")
+
+
+def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
+    for number, name in enumerate(("a", "b", "c", "d", "running")):
+        write_json(tmp_path / name / "state.json", {"status": name if name == "running" else ""})
+        path = tmp_path / name / ("state.json" if name == "b" else "result.json")
+        write_json(path, {"number": number})
+        os.utime(path, (number + 1, number + 1))
+    write_json(tmp_path / "running" / "state.json", {"status": "running"})
+    os.utime(tmp_path / "a" / "result.json", (9, 9))  # used last
+    _remove_oldest([JobFolder(path) for path in tmp_path.iterdir()], 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]

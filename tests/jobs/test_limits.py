@@ -13,6 +13,7 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters
 from transformer.jobs.limits import cores, machine_memory
 from transformer.model import Transformer
+from transformer.training.run_config import TaskRun
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,6 +123,24 @@ def test_runs_over_a_limit_are_refused(
     with pytest.raises(JobError, match=message):
         jobs.submit(replace(run_config(), **changes), "ann")
     assert jobs.runs() == []
+
+
+def test_uploaded_files_have_a_size_limit(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(upload_bytes=10)
+    jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
+    with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
+        jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
+
+
+def test_a_run_without_a_time_gets_the_limit(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(minutes=12)
+    unlimited = jobs.folder(jobs.submit(run_config(), "ann")).config()
+    assert isinstance(unlimited, TaskRun)
+    assert unlimited.training == replace(run_config().training, minutes=12)
+    two_minutes = replace(run_config(), training=TrainingConfig(minutes=2))
+    config = jobs.folder(jobs.submit(two_minutes, "ann")).config()
+    assert isinstance(config, TaskRun)
+    assert config.training == two_minutes.training
 
 
 @pytest.fixture

@@ -83,6 +83,19 @@ def test_a_race_over_the_limits_leaves_no_runs(make_idle_jobs: MakeIdleJobs) -> 
     assert small_models_only.runs("cid") == []
 
 
+def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
+    own_race = submit_race(jobs, "warm-up", "ann", (1,))
+    other_race = submit_race(jobs, "warm-up", "ann", (1,))
+    assert cancel_race(jobs, own_race, "bob") == delete_race(jobs, own_race, "bob") == 0
+    assert cancel_race(jobs, own_race, "ann") == 2
+    assert [run.info.status for run in race_runs(jobs, own_race)] == ["cancelled"] * 2
+    assert [run.info.status for run in race_runs(jobs, other_race)] == ["queued"] * 2
+    assert cancel_race(jobs, own_race, "ann") == 0
+    assert delete_race(jobs, own_race, "ann") == 2
+    assert {run.race.id for run in race_runs(jobs)} == {other_race}
+
+
 def test_a_race_for_a_class_is_controlled_by_the_visitor_who_started_it(
     make_idle_jobs: MakeIdleJobs,
 ) -> None:

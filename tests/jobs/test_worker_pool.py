@@ -88,6 +88,23 @@ def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
     assert jobs.folder(first).control().learning_rate_factor == 0.5
 
 
+def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
+    stopped = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
+    wait_until(jobs, stopped, lambda info: info.step >= 2)
+    jobs.control(stopped, "ann", command="stop")
+    assert wait_until(jobs, stopped, "cancelled").step < 1000
+    deleted = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
+    wait_until(jobs, deleted, lambda info: info.step >= 2)
+    path = jobs.folder(deleted).path
+    jobs.delete(deleted, "ann")
+    assert deleted not in [info.name for info in jobs.runs()]  # before the worker has stopped
+    last = jobs.submit(run_config(), "ann")
+    wait_until(jobs, last, "finished")  # the worker is free again
+    assert not path.exists()
+    jobs.delete(stopped, "ann")
+    assert not {stopped, deleted} & {p.name for p in path.parent.iterdir()}
+
+
 def test_runs_continue_after_a_killed_worker_and_closing_ends_workers(
     make_jobs: MakeJobs,
 ) -> None:

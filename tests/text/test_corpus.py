@@ -47,6 +47,11 @@ def test_pairs_written_are_the_pairs_read(
     assert list(read_pairs(sides[0], sides[1])) == pairs
 
 
+def test_extra_columns_line_ends_and_bom_are_ignored(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.tsv", b"\xef\xbb\xbfa\tb\tCC-BY\tme\r\n c \t d\t\r\n\r\n\n")
+    assert list(read_pairs(path)) == [("a", "b"), ("c", "d")]
+
+
 @given(text=st.text("ab\r\n", max_size=30), size=st.integers(1, 7))
 def test_every_line_end_ends_a_line(text: str, size: int) -> None:
     """The lines are those that Python finds, wherever a chunk of the file ends. Some programs end

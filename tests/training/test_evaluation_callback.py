@@ -16,7 +16,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.training.data import PreparedData
-from transformer.training.evaluation_callback import EvaluationCallback
+from transformer.training.evaluation_callback import MAX_TIME_SHARE, EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run_folder import RunFolder
 from transformer.training.trainer import Trainer
@@ -160,6 +160,20 @@ def test_evaluations_without_a_time_limit_are_at_fixed_steps(
     measured = [step for step, was_measured in evaluations.run_steps(40, 0.01) if was_measured]
     assert measured == [10, 20, 30, 40]
     assert evaluations.snapshot_steps == [*range(41)]
+
+
+def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
+    evaluations = TimedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0)
+    n_measured = 0
+    for step, was_measured in evaluations.run_steps(1000, 0.1):
+        n_measured += was_measured
+        if step > 400:  # the second measurement waits for its share of the time
+            assert callback.seconds_spent <= MAX_TIME_SHARE * evaluations.time + 0.2
+    assert 5 <= n_measured <= 9  # (100 s + evaluations) · 15% / 2 s, less the time of snapshots
+    seconds_before = callback.seconds_spent
+    # The end is always evaluated.
+    assert callback.evaluate_if_due(1000, 1.0, evaluations.time, final=True) == {"n": 1}
+    assert callback.seconds_spent == pytest.approx(seconds_before + 2.05)
 
 
 def test_slow_first_snapshot_does_not_prevent_later_ones(

@@ -144,6 +144,12 @@ def test_run_stops_on_request_and_can_be_resumed(
     assert [step for step, _ in losses(run)] == [*range(1, 21)]
 
 
+def test_nonfinite_loss_fails_with_a_sentence(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", learning_rate=1e30, clip_norm=0.0)
+    assert train_run(run.path) == "failed"
+    assert "lower the learning rate, or raise warmup above 5" in run.state()["reason"]
+
+
 def test_convolution_learns_within_its_receptive_field_only(tmp_path: Path) -> None:
     settings = {"layer": "convolutional", "k": 7, "steps": 300, "batch_tokens": 448}
     run = make_run(tmp_path / "run", learning_rate=0.005, warmup=20, **settings)
