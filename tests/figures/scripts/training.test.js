@@ -16,6 +16,7 @@ import {
   withoutColumns,
 } from "../../../transformer/figures/browser/model/tensor.js";
 import { packedAttention } from "../../../transformer/figures/browser/model/attention.js";
+import { attentionOverQueries } from "../../../transformer/figures/browser/model/query-softmax.js";
 import { additiveAttention, allocateWeights, gruStep } from "../../../transformer/figures/browser/model/recurrent.js";
 import { Transformer } from "../../../transformer/figures/browser/model/transformer.js";
 import { packPairs } from "../../../transformer/figures/browser/training/data.js";
@@ -59,6 +60,14 @@ const OPERATIONS = {
   "causal attention": {
     shapes: [[8, 8], [8, 8], [8, 8]],
     use: ([q, k, v]) => packedAttention(q, k, v, 1, 0.4, true).heads,
+  },
+  "attention that sees the next token": {
+    shapes: [[8, 8], [8, 8], [8, 8]],
+    use: ([q, k, v]) => packedAttention(q, k, v, 2, 0.7, 2).heads,
+  },
+  "causal attention over the queries": {
+    shapes: [[8, 8], [8, 8], [8, 8]],
+    use: ([q, k, v]) => attentionOverQueries(q, k, v, 2, 0.7, true).heads,
   },
   "a step of a GRU": {
     shapes: [[12, 4], [12], [8, 12], [8, 4]],

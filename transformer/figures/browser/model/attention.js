@@ -4,6 +4,7 @@
 // tape, with its way back. Both give the same numbers (tests/figures/scripts/training.test.js).
 
 import { atSite } from "./hooks.js";
+import { attentionOverQueries } from "./query-softmax.js";
 import { joinRows, linear, mergeHeads, softmax, splitHeads, Tensor } from "./tensor.js";
 
 /** @typedef {{ key: Tensor, value: Tensor }} KeysAndValues (heads, length, d_k) each; on a tape (rows, d_model) */
@@ -41,18 +42,14 @@ export class MultiHeadAttention {
     return { key: atSite(hooks, `${this.name}.hook_key`, key), value: atSite(hooks, `${this.name}.hook_value`, value) };
   }
 
-  // `causal`: query i may attend to keys up to its own position; the last query is at the position of the last key.
-  /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean} causal @param {any} hooks */
+  // `causal`: query i may attend to keys up to its own position; the last query is at the position of the last key. On a
+  // tape it may be a number: 2 shows one key too many.
+  /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean | number} causal @param {any} hooks */
   forward(x, { key, value }, causal, hooks) {
     if (x.tape) {
-      const { heads, weights } = packedAttention(
-        linear(x, this.wQ, this.bQ),
-        key,
-        value,
-        this.config.n_heads,
-        this.scale(),
-        causal,
-      );
+      const query = linear(x, this.wQ, this.bQ);
+      const rest = /** @type {const} */ ([query, key, value, this.config.n_heads, this.scale(), causal]);
+      const { heads, weights } = (this.config.softmax === "keys" ? packedAttention : attentionOverQueries)(...rest);
       atSite(hooks, `${this.name}.hook_weights`, weights);
       return linear(atSite(hooks, `${this.name}.hook_heads`, heads), this.wO, this.bO);
     }
@@ -95,7 +92,7 @@ export class MultiHeadAttention {
 }
 
 // Softmax over the keys; a key that a query may not attend to has the score −∞ (section 3.2.3).
-/** @param {Tensor} scores @param {boolean} causal */
+/** @param {Tensor} scores @param {boolean | number} causal */
 function attentionWeights(scores, causal) {
   const weights = scores.clone();
   const [heads, queries, keys] = scores.shape;
@@ -127,7 +124,7 @@ function weightedSum(weights, value) {
 // The heads' outputs (rows, d_model) of all sequences on a tape, and their weights: of each sequence and head a matrix
 // (queries, padded keys), one after the other, where `padded` rounds up to a multiple of 8. `table` has four integers
 // per sequence: first query row, queries, first key row, keys.
-/** @param {Tensor} query @param {Tensor} key @param {Tensor} value */
+/** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {number} nHeads @param {number} scale @param {boolean | number} causal */
 export function packedAttention(query, key, value, nHeads, scale, causal) {
   const { tape } = query;
   const { kernels, kernels: { run } } = tape;

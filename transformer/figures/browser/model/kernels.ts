@@ -255,10 +255,11 @@ export function multiplyHalf(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bi
 /**
  * softmax(scale · Q Kᵀ) V of each head. `table` has four integers per sequence: its first query row, how many, its first
  * key row, how many. Rows of q, k, v and y have `width` floats, `size` per head. `weights` gets one matrix after the
- * other, (sequence, head), in rows of `padded(keys)` floats. With `causal`, later keys have weight 0.
+ * other, (sequence, head), in rows of `padded(keys)` floats. With `causal` 1, later keys have weight 0; with
+ * 2, all but the next one have.
  */
 export function attend(
-  q: usize, k: usize, v: usize, y: usize, weights: usize, table: usize, sequences: i32, heads: i32, size: i32, scale: f32, causal: bool,
+  q: usize, k: usize, v: usize, y: usize, weights: usize, table: usize, sequences: i32, heads: i32, size: i32, scale: f32, causal: i32,
 ): void {
   const width = heads * size;
   for (let s = 0; s < sequences; s++, table += 16) {
@@ -267,7 +268,7 @@ export function attend(
       const query = at(q, load<i32>(table) * width + h * size), y0 = at(y, load<i32>(table) * width + h * size);
       const key = at(k, load<i32>(table, 8) * width + h * size), value = at(v, load<i32>(table, 8) * width + h * size);
       multiplyInto(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, keys, size, true, false);
-      for (let i = 0; i < queries; i++) softmax(at(weights, i * ld), causal ? keys - queries + i + 1 : keys, ld, scale);
+      for (let i = 0; i < queries; i++) softmax(at(weights, i * ld), causal ? min(keys, keys - queries + i + causal) : keys, ld, scale);
       multiply(weights, ld, 1, value, width, 1, y0, width, 0, 0, queries, size, keys);
       weights = at(weights, queries * ld);
     }

@@ -24,7 +24,8 @@ export class AddAndNorm {
 
   /** @param {Tensor} x @param {Tensor} sublayer the sublayer's output for x */
   forward(x, sublayer, hooks) {
-    const sum = atSite(hooks, `${this.name}.hook_sum`, add(x, sublayer, this.config.dropout));
+    const added = this.config.residual ? add(x, sublayer, this.config.dropout) : dropout(sublayer, this.config.dropout);
+    const sum = atSite(hooks, `${this.name}.hook_sum`, added);
     return atSite(hooks, `${this.name}.hook_output`, layerNorm(sum, this.gain, this.bias));
   }
 }
@@ -104,7 +105,15 @@ export class DecoderLayer {
       this.selfAttention.forward(x, selfKeysAndValues, this.config.causal, hooks),
       hooks,
     );
-    x = this.crossAttentionNorm.forward(x, this.crossAttention.forward(x, cache.memory, false, hooks), hooks);
+    const attended = this.config.cross === "memory"
+      ? this.crossAttention.forward(x, cache.memory, false, hooks)
+      : this.crossAttention.forward(
+        x,
+        this.crossAttention.keysAndValues(x, hooks),
+        this.config.cross === "decoder",
+        hooks,
+      );
+    x = this.crossAttentionNorm.forward(x, attended, hooks);
     x = this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
     return { x, selfKeysAndValues };
   }

@@ -49,7 +49,7 @@ export function plainKernels(buffer) {
       const ld = paddedCount(keys);
       multiply(q + query, width, 1, k + key, 1, width, w + weights, ld, 0, 0, queries, keys, size);
       for (let i = 0; i < queries; i++) {
-        softmax(view(w + weights + 4 * i * ld, ld), causal ? keys - queries + i + 1 : keys, scale);
+        softmax(view(w + weights + 4 * i * ld, ld), causal ? Math.min(keys, keys - queries + i + causal) : keys, scale);
       }
       multiply(w + weights, ld, 1, v + key, width, 1, y + query, width, 0, 0, queries, size, keys);
     }

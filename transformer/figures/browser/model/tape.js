@@ -6,10 +6,11 @@ import { Tensor } from "./tensor.js";
 
 export class Tape {
   // A tape that is not training computes without gradients and without dropout, for many sequences at once.
-  /** @param {import("./kernels.js").Kernels} kernels @param {{ training?: boolean, dropoutSeed?: number }} [options] */
-  constructor(kernels, { training = false, dropoutSeed = 0 } = {}) {
+  /** @param {import("./kernels.js").Kernels} kernels @param {{ training?: boolean, drops?: boolean, dropoutSeed?: number }} [options] */
+  constructor(kernels, { training = false, drops = training, dropoutSeed = 0 } = {}) {
     this.kernels = kernels;
     this.training = training;
+    this.drops = drops; // whether dropout drops
     this.dropoutSeed = dropoutSeed;
     this.start = kernels.nextFree;
     /** @type {(() => void)[]} */

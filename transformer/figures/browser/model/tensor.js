@@ -128,9 +128,9 @@ export function add(a, b, dropout = 0) {
     for (let i = 0; i < sum.values.length; i++) sum.values[i] = a.values[i] + b.values[i];
     return sum;
   }
-  const { kernels: { run }, training } = a.tape;
+  const { kernels: { run }, drops } = a.tape;
   const count = sum.values.length;
-  const seed = dropout && training ? a.tape.nextDropoutSeed() : 0;
+  const seed = dropout && drops ? a.tape.nextDropoutSeed() : 0;
   const addTo = (
     from,
     to,
@@ -149,7 +149,7 @@ export function add(a, b, dropout = 0) {
 // Dropout(x) while training, otherwise x.
 /** @param {Tensor} x @param {number} share */
 export function dropout(x, share) {
-  if (!x.tape?.training || !share) return x;
+  if (!x.tape?.drops || !share) return x;
   const zeros = x.result(x.shape);
   zeros.values.fill(0);
   return add(zeros, x, share);

@@ -30,6 +30,10 @@ const DEFAULTS = {
   scale_embedding: true,
   dropout: 0,
   causal: true, // for training only
+  // What a fault changes (training/faults.js):
+  softmax: "keys",
+  residual: true,
+  cross: "memory",
 };
 
 export class Transformer {

@@ -44,6 +44,7 @@ const GENERATORS = {
 /** @param {import("../training/protocol.d.ts").Settings} settings @param {import("../training/protocol.d.ts").PairData | null} pairs */
 export function scriptFor(settings, pairs) {
   const task = TASKS[settings.task];
+  if (settings.fault) throw new RangeError("A run with a fault cannot be exported; the Bug clinic has such files.");
   if (settings.model !== "transformer") {
     throw new RangeError("Only a Transformer can be exported as a script; select a run of one.");
   }
@@ -244,6 +245,7 @@ def main():
         optimizer.step()
         if step % 100 == 0 or step == STEPS:
             print(f"step {step}: loss {loss.item():.3f}, {accuracy(model):.1%} of the outputs right")
+    return model
 
 
 if __name__ == "__main__":

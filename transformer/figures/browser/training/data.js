@@ -90,9 +90,14 @@ export function encoder(symbols) {
   return (symbol) => ids.get(symbol) ?? UNKNOWN;
 }
 
-// Pairs end to end, as the model reads them on a tape: `starts` are the first rows of each, `targets` begin with `<s>`.
+// What the decoder reads of a target: shifted right by one, it begins with `<s>` (section 3.1).
+/** @param {number[]} tgt @param {"right" | "not" | "left"} shifted */
+export const decoderInput = (tgt, shifted = "right") =>
+  shifted === "not" ? tgt : [BOS, ...(shifted === "right" ? tgt.slice(0, -1) : tgt.slice(1))];
+
+// Pairs end to end, as the model reads them on a tape: `starts` are the first rows of each.
 /** @param {IdPair[]} pairs */
-export function packPairs(pairs) {
+export function packPairs(pairs, shifted = /** @type {"right" | "not" | "left"} */ ("right")) {
   const starts = (side) => {
     const rows = new Int32Array(pairs.length + 1);
     pairs.forEach((pair, i) => {
@@ -103,7 +108,7 @@ export function packPairs(pairs) {
   return {
     sources: pairs.flatMap(({ src }) => src),
     sourceStarts: starts("src"),
-    targets: pairs.flatMap(({ tgt }) => [BOS, ...tgt.slice(0, -1)]),
+    targets: pairs.flatMap(({ tgt }) => decoderInput(tgt, shifted)),
     gold: pairs.flatMap(({ tgt }) => tgt),
     targetStarts: starts("tgt"),
   };

@@ -2,7 +2,7 @@
 
 import { siteOf } from "../model/hooks.js";
 import { Tape } from "../model/tape.js";
-import { packPairs } from "./data.js";
+import { decoderInput, packPairs } from "./data.js";
 
 /** @typedef {import("./data.js").IdPair} IdPair */
 /** @typedef {import("./run.js").Run} Run */
@@ -10,20 +10,29 @@ import { packPairs } from "./data.js";
 const [BOS, EOS] = [1, 2];
 
 // The output for each source, `</s>` last, or without it if it would be longer than `limit`. All sequences are decoded at
-// once, each from its own output.
+// once, each from its own output. A model with a fault reads its whole output again at each step, as the script of
+// trainer/script.js does: what a wrong mask or softmax changes at earlier positions depends on the later ones.
 /** @param {Run} run @param {number[][]} sources @param {number} limit @returns {number[][]} */
-export function decodeGreedily({ model, kernels, hooks }, sources, limit) {
-  const tape = new Tape(kernels);
+export function decodeGreedily(run, sources, limit) {
+  const { model, kernels, hooks, fault } = run;
+  const rereads = run.settings.fault !== "";
+  const tape = new Tape(kernels, { drops: fault.dropsWhenWriting, dropoutSeed: run.nextEvaluation++ });
   const { sources: ids, sourceStarts } = packPairs(sources.map((src) => ({ src, tgt: [], links: null })));
   let cache = model.start(model.encode(ids, hooks, { tape, starts: sourceStarts }), hooks);
-  const starts = Int32Array.from({ length: sources.length + 1 }, (_, i) => i); // one token of each sequence
   const outputs = sources.map(() => []);
   const isFinished = (output) => output.at(-1) === EOS;
+  const encoded = kernels.nextFree;
   while (outputs[0].length < limit && !outputs.every(isFinished)) {
-    const step = model.decode(outputs.map((output) => output.at(-1) ?? BOS), cache, hooks, { tape, starts });
-    cache = step.cache;
+    const count = rereads ? outputs[0].length + 1 : 1; // tokens of each sequence
+    if (rereads) kernels.nextFree = encoded;
+    const starts = Int32Array.from({ length: sources.length + 1 }, (_, i) => i * count);
+    const read = outputs.flatMap((output) => [BOS, ...output].slice(-count));
+    const step = model.decode(read, cache, hooks, { tape, starts });
+    if (!rereads) cache = step.cache;
     const logits = model.project(step.states);
-    outputs.forEach((output, i) => output.push(isFinished(output) ? EOS : greatestIndex(logits.row(i))));
+    outputs.forEach((output, i) => {
+      output.push(isFinished(output) ? EOS : greatestIndex(logits.row((i + 1) * count - 1)));
+    });
   }
   tape.free();
   return outputs.map((output) => output.slice(0, output.includes(EOS) ? output.indexOf(EOS) + 1 : limit));
@@ -38,7 +47,7 @@ function greatestIndex(row) {
 // The attention of every head while the model is given the targets: for each pair and kind a function
 // (layer, head) → { rows, columns, at(row, column) }.
 /** @template T @param {Run} run @param {IdPair[]} pairs @param {(matrix: (pair: number, kind: string, layer: number, head: number) => Float32Array[]) => T} use @returns {T} */
-function withAttention({ model, kernels, hooks }, pairs, use) {
+function withAttention({ model, kernels, hooks, fault }, pairs, use) {
   const { n_layers, n_heads } = model.config;
   const recorded = {};
   const record = (weights, name) => {
@@ -49,7 +58,7 @@ function withAttention({ model, kernels, hooks }, pairs, use) {
   );
   const recording = { ...hooks, ...Object.fromEntries(sites.map((site) => [site, record])) };
   const tape = new Tape(kernels);
-  const { sources, sourceStarts, targets, targetStarts } = packPairs(pairs);
+  const { sources, sourceStarts, targets, targetStarts } = packPairs(pairs, fault.target);
   const memory = model.encode(sources, recording, { tape, starts: sourceStarts });
   model.decode(targets, model.start(memory, recording), recording, { tape, starts: targetStarts });
   const result = use((pair, kind, layer, head) => {
@@ -74,6 +83,7 @@ export function observeExamples(run, pairs, decodes, isOwn = false) {
   const { data: { symbols }, limit } = run;
   const { n_layers, n_heads } = run.model.config;
   const outputs = decodes ? decodeGreedily(run, pairs.map(({ src }) => src), limit) : [];
+  const { cross } = run.model.config;
   const shown = isOwn ? pairs.map((pair, i) => ({ ...pair, tgt: outputs[i] })) : pairs;
   const words = (ids) => ids.map((id) => symbols[id]);
   return withAttention(run, shown, (matrix) =>
@@ -90,7 +100,8 @@ export function observeExamples(run, pairs, decodes, isOwn = false) {
       }
       return {
         src: words(src),
-        tgt: words([BOS, ...tgt.slice(0, -1)]),
+        tgt: words(decoderInput(tgt, run.fault.target)),
+        crossKeys: words(cross === "memory" ? src : decoderInput(tgt)),
         gold: isOwn ? null : words(tgt),
         output: decodes ? words(outputs[i]) : null,
         links,

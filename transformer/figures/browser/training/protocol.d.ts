@@ -27,6 +27,7 @@ export interface Settings {
   clip_norm: number; // 0: no clipping
   weight_decay: number;
   seed: number; // of the initial weights, the batches and dropout
+  fault: string; // a mistake of faults.js; "" is none
   off: string; // heads switched off, as in the address: "c0.1,e1" is a cross-attention head and an encoder layer
 }
 
@@ -122,6 +123,7 @@ export interface StepRecord {
 export interface Example {
   src: string[]; // columns of encoder and cross, rows of encoder: `</s>` last
   tgt: string[]; // rows of cross and decoder, columns of decoder: `<s>` first
+  crossKeys: string[]; // columns of cross: those of `src`, unless a fault takes the decoder's
   gold: string[] | null; // `</s>` last; null for an own input
   output: string[] | null; // `</s>` last, where it was written
   links: [number, number][] | null; // gold: (column, row) of the cross-attention matrix

@@ -9,6 +9,7 @@ import { plainKernels } from "../model/plain-kernels.js";
 import { RecurrentModel } from "../model/recurrent.js";
 import { Transformer } from "../model/transformer.js";
 import { encoder, makeData, packPairs } from "./data.js";
+import { faultOf } from "./faults.js";
 import { measureAccuracy, measureLinkShares, observeExamples } from "./observation.js";
 import { learningRate, updateParameters } from "./optimizer.js";
 import { allocateParameters, countParameters, initialize, LEARNED_POSITIONS } from "./parameters.js";
@@ -58,6 +59,7 @@ export class Run {
       throw new Error("This browser trains no recurrent model: it does not support WebAssembly with SIMD.");
     }
     this.parameters = allocateParameters(this.config, this.kernels);
+    this.fault = faultOf(this.settings.fault);
     this.model = new (isTransformer ? Transformer : RecurrentModel)(this.config, this.parameters.tensors);
     initialize(this.config, this.parameters.tensors, this.settings.seed, this.kernels.run);
     if (state) {
@@ -70,6 +72,7 @@ export class Run {
       this.parameters.first.set(state.firstMoment);
       this.parameters.second.set(state.secondMoment);
     }
+    this.nextEvaluation = 1; // seeds dropout where a fault leaves it on
     this.drawn = state?.drawn ?? 0; // pairs since the batches were last seeded
     this.applySettings();
     /** @type {import("./data.js").IdPair[]} */
@@ -140,7 +143,7 @@ export class Run {
 
   applySettings() {
     const { score, causal, dropout, off } = this.settings;
-    Object.assign(this.model.config, { score, causal, dropout });
+    Object.assign(this.model.config, { score, causal, dropout, ...this.fault.model });
     this.hooks = off ? withoutHeads(headsOf(off, this.model.config), this.model.config) : null;
   }
 
@@ -151,8 +154,9 @@ export class Run {
     const step = this.step + 1;
     const { loss, tape } = this.forward(this.nextBatch());
     tape.backward();
-    const rate = learningRate(step, settings);
-    const gradientNorm = updateParameters(parameters, kernels, step, rate, settings);
+    const { clearsGradients, warmup } = this.fault;
+    const rate = learningRate(step, settings, warmup);
+    const gradientNorm = updateParameters(parameters, kernels, step, rate, settings, clearsGradients);
     if (!Number.isFinite(loss) || !Number.isFinite(gradientNorm)) {
       parameters.grads.fill(0);
       throw new Diverged(
@@ -171,7 +175,7 @@ export class Run {
       training: true,
       dropoutSeed: Math.imul(settings.seed + 1, 0x9e3779b1) ^ Math.imul(this.step + 1, 0x85ebca6b),
     });
-    const { sources, sourceStarts, targets, targetStarts, gold } = packPairs(pairs);
+    const { sources, sourceStarts, targets, targetStarts, gold } = packPairs(pairs, this.fault.target);
     const memory = model.encode(sources, hooks, { tape, starts: sourceStarts });
     const { states } = model.decode(targets, model.start(memory, hooks), hooks, { tape, starts: targetStarts });
     return { loss: crossEntropy(model.project(states), gold, settings.label_smoothing), tape };

@@ -1,6 +1,8 @@
 // The settings of a run: defaults, limits, and what may change while it trains. `Settings` in protocol.d.ts explains
 // each of them.
 
+import { FAULTS } from "./faults.js";
+
 /** @typedef {import("./protocol.d.ts").Settings} Settings */
 
 /** @type {Settings} */
@@ -25,6 +27,7 @@ export const DEFAULTS = {
   clip_norm: 1,
   weight_decay: 0,
   seed: 1,
+  fault: "",
   off: "",
 };
 
@@ -71,6 +74,7 @@ const CHOICES = {
   positions: ["sinusoidal", "learned", "none"],
   score: ["scaled_dot", "dot"],
   causal: [true, false],
+  fault: FAULTS,
 };
 
 // All settings, with defaults where none is given. Throws an error with one sentence for an impossible one.

@@ -1,0 +1,46 @@
+// Trains every case of the Bug clinic: the broken model has the symptom and the evidence, the corrected one neither, and
+// the other lines offered leave the symptom. Run by tests/figures/test_clinic.py; arguments are ids of cases, or none.
+
+import assert from "node:assert/strict";
+import { ILL, offersOf, settingsOf, WELL } from "../../../transformer/figures/browser/clinic/case.js";
+import { CASES } from "../../../transformer/figures/browser/clinic/cases.js";
+import { allMarks, isEvidence } from "../../../transformer/figures/browser/clinic/evidence.js";
+import { Run } from "../../../transformer/figures/browser/training/run.js";
+
+const WRITINGS = 3;
+
+function trained(settings) {
+  const run = new Run({ settings });
+  let record = null;
+  while (run.step < run.settings.steps) record = run.takeStep();
+  const { correct, count } = run.evaluate(200);
+  const examples = run.observe(true);
+  const writings = examples.map(({ src }) =>
+    Array.from({ length: WRITINGS }, () => run.translate(src.slice(0, -1).join(" ")).output.join(" "))
+  );
+  return { share: correct / count, record, examples, writings };
+}
+
+for (const given of CASES.filter(({ id }) => Deno.args.length === 0 || Deno.args.includes(id))) {
+  Deno.test(`the case ${given.id} has its symptom, and the right line removes it`, () => {
+    const [wrong, right, ...others] = offersOf(given);
+    const [ill, well] = [wrong, right].map(({ settings }) => trained(settingsOf(given, settings)));
+    assert.ok(ill.share <= ILL, `${given.id}: ${ill.share} of the outputs are right with the mistake`);
+    assert.ok(well.share >= WELL, `${given.id}: ${well.share} of the outputs are right without the mistake`);
+    const evidenceOf = ({ examples, writings }) =>
+      allMarks(examples).filter((mark) => isEvidence(given, mark, examples, writings));
+    const [{ view, cells }] = given.evidence;
+    if (cells || view === "outputs") {
+      assert.ok(evidenceOf(ill).length >= 3, `${given.id}: ${evidenceOf(ill).length} marks are evidence`);
+      assert.equal(evidenceOf(well).length, 0, `${given.id}: the corrected model has evidence of the mistake`);
+    }
+    if (view === "norm") assert.ok(ill.record.gradientNorm > 20 * well.record.gradientNorm);
+    const seen = [JSON.stringify(wrong.settings)]; // the same settings give the same model
+    for (const { line, settings } of others) {
+      if (seen.includes(JSON.stringify(settings))) continue;
+      seen.push(JSON.stringify(settings));
+      const { share } = trained(settingsOf(given, settings));
+      assert.ok(share <= ILL, `${given.id}: ${share} of the outputs are right with ${line}`);
+    }
+  });
+}

@@ -1,0 +1,139 @@
+// What a case of the Bug clinic has, and its PyTorch file with or without the mistake.
+
+import { completeSettings } from "../training/settings.js";
+import { completeOptions, TASKS } from "../training/tasks.js";
+import { scriptFor } from "../trainer/script.js";
+import { PREDICATES, VIEWS } from "./evidence.js";
+
+/**
+ * @typedef {Partial<import("../training/protocol.d.ts").Settings>} Settings
+ * @typedef {{ view: string, cells: string }} Evidence names in VIEWS and PREDICATES of evidence.js; `cells` is "" for curves and outputs
+ * @typedef {{ id: string, title: string, symptom: string, settings: Settings, broken: Settings, right: string, wrong: string,
+ *   others: { line: string, settings: Settings }[], evidence: Evidence[], hints: string[], mistake: string,
+ *   explanation: string, source: { text: string, url: string } }} Case
+ */
+
+// The symptom of every case, in a number: a model is ill if it writes at most ILL of the held-out outputs right, and well
+// from WELL on.
+export const [ILL, WELL] = [0.8, 0.9];
+
+const FIELDS = ["id", "title", "symptom", "settings", "broken", "right", "wrong", "others", "evidence", "hints"].concat(
+  ["mistake", "explanation", "source"],
+);
+
+// Throws an error with one sentence that names the case and what is missing or wrong in it.
+/** @param {any} given @returns {Case} */
+export function checkCase(given) {
+  const name = given.id ?? given.title ?? "without an id";
+  const missing = FIELDS.find((field) =>
+    given[field] === undefined || given[field] === "" || given[field]?.length === 0
+  );
+  if (missing) throw new RangeError(`The case ${name} has no ${missing}.`);
+  if (given.hints.length !== 3) {
+    throw new RangeError(`The case ${name} has ${given.hints.length} hints; it must have 3.`);
+  }
+  for (const { view, cells } of given.evidence) {
+    if (!(view in VIEWS)) {
+      throw new RangeError(`The case ${name} has evidence in ${view}; views are ${Object.keys(VIEWS).join(", ")}.`);
+    }
+    if (!(cells in PREDICATES)) {
+      throw new RangeError(
+        `The case ${name} has ${cells} as evidence; it can be ${Object.keys(PREDICATES).join(", ")}.`,
+      );
+    }
+  }
+  for (const { settings } of offersOf(given)) completeSettings({ ...given.settings, ...settings });
+  pytorchFile(given, given.wrong);
+  return given;
+}
+
+// The wrong line, the right one and the others, each with what it changes in the settings.
+/** @param {Case} given @returns {{ line: string, settings: Settings }[]} */
+export const offersOf = ({ right, wrong, broken, others }) => [
+  { line: wrong, settings: broken },
+  { line: right, settings: {} },
+  ...others,
+];
+
+/** @param {Case} given @param {Settings} changes @returns {Settings} */
+export const settingsOf = ({ settings }, changes) => ({ ...settings, ...changes });
+
+// The exported script without the switches that a case does not need, so that the file reads like the paper.
+/** @type {[string | RegExp, string][]} */
+const PLAIN = [
+  [/^(POSITIONS|SCALED|CAUSAL|OFF) = .*\n/gm, ""],
+  [/^ {8}self\.off = .*\n/m, ""],
+  [
+    `        scores = q @ k.transpose(2, 3)
+        if SCALED:
+            scores = scores / math.sqrt(D_MODEL // HEADS)
+`,
+    "        scores = q @ k.transpose(2, 3) / math.sqrt(D_MODEL // HEADS)\n",
+  ],
+  [
+    `        if self.off:
+            heads = heads.clone()
+            heads[:, self.off] = 0
+`,
+    "",
+  ],
+  [/self\.norms\[(\d)\]\(x \+ self\.dropout\((.*)\)\)$/gm, "self.add_and_norm($1, x, $2)"],
+  [
+    "    def forward(self, x, mask, memory=None",
+    `    def add_and_norm(self, i, x, sublayer):
+        return self.norms[i](x + self.dropout(sublayer))
+
+    def forward(self, x, mask, memory=None`,
+  ],
+  [/^ {8}if POSITIONS == "learned":\n.*\n/m, ""],
+  [
+    /^ {8}if POSITIONS == "sinusoidal": {2}(# section 3\.5)\n {12}(.*)\n {12}(.*)\n {12}x = x \+ (.*)\n(.*\n){2} {8}return self\.dropout\(x\)\n/m,
+    "        $2  $1\n        $3\n        encoding = $4\n        return self.dropout(x + encoding)\n",
+  ],
+  ["self.embed(src, 0)", "self.embed(src)"],
+  ["self.embed(tgt, 1)", "self.embed(tgt)"],
+  ["def embed(self, ids, side):", "def embed(self, ids):"],
+  [
+    "        tgt_mask = (causal.tril() if CAUSAL else causal)[None, None]",
+    "        tgt_mask = causal.tril()[None, None]",
+  ],
+];
+
+// The case as a PyTorch file, with `line` in the place of the right line.
+/** @param {Case} given @param {string} line @returns {string} */
+export function pytorchFile({ id, settings, right }, line) {
+  const complete = completeSettings(settings);
+  const options = completeOptions(TASKS[complete.task], complete.options);
+  let text = scriptFor({ ...complete, options }, null);
+  for (const [from, to] of PLAIN) {
+    const plain = text.replace(from, to);
+    if (plain === text) throw new RangeError(`The exported script has changed: it does not contain ${from}.`);
+    text = plain;
+  }
+  const parts = text.split(`${right}\n`);
+  if (parts.length !== 2) {
+    throw new RangeError(
+      `The right line of the case ${id} is ${parts.length - 1} times in its file; it must be there once.`,
+    );
+  }
+  return parts.join(`${line}\n`);
+}
+
+// The function or class of the file that has this line.
+/** @param {Case} given @param {string} line @returns {string[]} */
+export function sourceLines(given, line) {
+  const block = pytorchFile(given, line).split("\n\n\n").find((part) => part.split("\n").includes(line));
+  return block.split("\n");
+}
+
+// A test of the file, which is green when its mistake is corrected.
+/** @param {Case} given */
+export const pytestFile = ({ id }) =>
+  `"""Green when the mistake in ${id}.py is corrected: python -m pytest test_${id}.py"""
+
+from ${id} import accuracy, main
+
+
+def test_it_writes_almost_all_outputs_right():
+    assert accuracy(main()) >= ${WELL}
+`;
