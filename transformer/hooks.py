@@ -25,9 +25,20 @@ from transformer.config import did_you_mean
 HookFn = Callable[[Tensor, str], Tensor | None]
 
 
+class ReadOnly:
+    """A hook that only reads. Its tensor is not checked afterwards, which would slow each call."""
+
+    def __init__(self, function: Callable[[Tensor, str], None]) -> None:
+        self.function = function
+
+    def __call__(self, tensor: Tensor, name: str) -> None:
+        self.function(tensor, name)
+
+
 class Hooks(Mapping[str, HookFn]):
     """Functions to call at named hook points during one forward pass. `fn(tensor, name)` returns
-    None to read the tensor, or a tensor of the same shape to replace it.
+    None to read the tensor or after changing it in place, or a tensor of the same shape to replace
+    it.
 
     A name may be an alias or have wildcards (`matching`). If several match one hook
     point, their functions run in the given order, each on the result of the one before."""
@@ -96,12 +107,18 @@ class HookPoint(nn.Module):
     def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
         """Return `x` or its replacement, which may come from another device: the tensors of
         `run_with_cache` are on the CPU. Raises ValueError if the hook returns anything but a tensor
-        of the same shape and dtype with finite values; -∞ is allowed in scores and logits, where it
-        excludes a key or a token."""
+        of the same shape and dtype with finite values, or leaves `x` without them; -∞ is allowed in
+        scores and logits, where it excludes a key or a token."""
         if hooks is None or self.name not in hooks:
             return x
-        replaced = hooks[self.name](x, self.name)
+        function = hooks[self.name]
+        if isinstance(function, ReadOnly):
+            function(x, self.name)
+            return x
+        before = x.detach().clone()
+        replaced = function(x, self.name)
         if replaced is None:
+            self._check_in_place(x, before)
             return x
         if not isinstance(replaced, Tensor):
             raise ValueError(
@@ -123,25 +140,35 @@ class HookPoint(nn.Module):
                 f"the hook on {self.name} returned a {kind}; it must be a dense tensor with values"
             )
         replaced = replaced.to(x.device)
-        self._check_values(replaced)
+        if problem := self._problem(replaced):
+            raise ValueError(f"the hook on {self.name} returned {problem}")
         return replaced
 
-    def _check_values(self, replaced: Tensor) -> None:
+    def _check_in_place(self, after: Tensor, before: Tensor) -> None:
+        """Raise ValueError for what a hook that returned None left in its tensor, except values
+        that the model itself had computed."""
+        for name in ("shape", "dtype"):
+            old, new = getattr(before, name), getattr(after, name)
+            if new != old:
+                raise ValueError(
+                    f"the hook on {self.name} changed the {name} of its tensor in place from "
+                    f"{old} to {new}; it must keep the {name}"
+                )
+        if (problem := self._problem(after)) and not self._problem(before):
+            raise ValueError(f"the hook on {self.name} left {problem}")
+
+    def _problem(self, tensor: Tensor) -> str:
+        """Return which value of the tensor is not allowed, and which values are; "" if all are."""
         allows_exclusion = self.name.endswith(("hook_scores", "hook_logits"))
-        valid = replaced.isfinite()
+        valid = tensor.isfinite()
         if allows_exclusion:
-            valid |= replaced.isneginf()
+            valid |= tensor.isneginf()
         if not valid.all():
-            value = float(replaced[~valid][0])
             allowed = "finite or -inf" if allows_exclusion else "finite"
-            raise ValueError(
-                f"the hook on {self.name} returned {value}; all values must be {allowed}"
-            )
-        if self.name.endswith("hook_logits") and replaced.isneginf().all(dim=-1).any():
-            raise ValueError(
-                f"the hook on {self.name} returned -inf for every token of a position; at least "
-                "one logit must be finite"
-            )
+            return f"{float(tensor.detach()[~valid][0])}; all values must be {allowed}"
+        if self.name.endswith("hook_logits") and tensor.isneginf().all(dim=-1).any():
+            return "-inf for every token of a position; at least one logit must be finite"
+        return ""
 
     def is_watched(self, hooks: Hooks | None) -> bool:
         """Whether there is a hook here: one of this call, or one registered with PyTorch."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tests.model.small import SRC, TGT, capture, make_model
-from transformer.hooks import HookPoint, Hooks
+from transformer.hooks import HookFn, HookPoint, Hooks
 from transformer.model import Transformer
 
 ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"]
@@ -175,6 +175,53 @@ def test_invalid_return_values_of_hooks_are_refused(
     name = "decoder.layers.1.cross_attn.hook_weights"
     with pytest.raises(ValueError, match=re.escape(f"the hook on {name} {message}")):
         make_model()(SRC, TGT, hooks=Hooks({name: lambda tensor, name: returned}))
+
+
+def halve_last(tensor: Tensor, name: str) -> None:
+    tensor.set_(tensor.detach()[..., :1].clone())
+
+
+def make_float32(tensor: Tensor, name: str) -> None:
+    tensor.data = tensor.data.float()
+
+
+@pytest.mark.parametrize("grad", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize(
+    ("site", "edit", "message"),
+    [
+        ("ffn.hook_output", lambda t, n: t.fill_(torch.nan), "left nan; all values must be finite"),
+        ("ffn.hook_hidden", lambda t, n: t[..., 0].div_(0), "left (nan|inf|-inf); all"),
+        ("self_attn.hook_scores", lambda t, n: t.fill_(torch.inf), "left inf; .*finite or -inf"),
+        ("self_attn.hook_weights", lambda t, n: t[:, 0].fill_(-torch.inf), "left -inf; all"),
+        ("self_attn.hook_value", make_float32, "dtype .* from torch.float64 to torch.float32"),
+        (
+            "self_attn.hook_value",
+            halve_last,
+            r"shape of its tensor in place from .*6\]\) to .*1\]\)",
+        ),
+    ],
+)
+def test_invalid_edits_in_place_are_refused(
+    site: str, edit: HookFn, message: str, grad: Callable[[], Any]
+) -> None:
+    def silent(tensor: Tensor, name: str) -> None:
+        edit(tensor, name)
+
+    name = f"encoder.layers.1.{site}"
+    for function in (silent, {name: silent, f"encoder.layers.?.{site}": lambda t, n: None}):
+        hooks = Hooks(function if isinstance(function, dict) else {name: function})
+        with grad(), pytest.raises(ValueError, match=f"the hook on {name} .*{message}"):
+            make_model()(SRC, TGT, hooks=hooks)
+
+
+def test_a_reading_hook_is_not_blamed_for_what_the_model_computes() -> None:
+    model = make_model()
+    with torch.no_grad():
+        model.encoder.layers[0].ffn.w_1.weight.fill_(torch.nan)  # type: ignore[union-attr]
+    seen: list[bool] = []
+    hooks = Hooks({"encoder.layers.*.hook_*": lambda t, name: seen.append(bool(t.isnan().any()))})
+    assert model(SRC, TGT, hooks=hooks).isnan().all()
+    assert {False, True} == {*seen}
 
 
 @pytest.mark.parametrize("site", ["encoder.layers.0.self_attn", "decoder.layers.1.cross_attn"])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from transformer.config import ModelConfig
-from transformer.hooks import Hooks, NamesFilter, select
+from transformer.hooks import Hooks, NamesFilter, ReadOnly, select
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -25,11 +25,19 @@ class Recording:
         self.names = select(names, model.hook_names)
         self.tensors: dict[str, Tensor] = {}
         self._caller_hooks = Hooks({}) if hooks is None else hooks.resolved(model.hook_names)
-        self.hooks = Hooks({**self._caller_hooks, **dict.fromkeys(self.names, self._record)})
+        read = ReadOnly(self._record)
+        recording = {
+            name: self._replace_and_record if name in self._caller_hooks else read
+            for name in self.names
+        }
+        self.hooks = Hooks({**self._caller_hooks, **recording})
 
-    def _record(self, tensor: Tensor, name: str) -> Tensor | None:
-        replaced = self._caller_hooks[name](tensor, name) if name in self._caller_hooks else None
-        self.tensors[name] = tensor if replaced is None else replaced
+    def _record(self, tensor: Tensor, name: str) -> None:
+        self.tensors[name] = tensor
+
+    def _replace_and_record(self, tensor: Tensor, name: str) -> Tensor | None:
+        replaced = self._caller_hooks[name](tensor, name)
+        self._record(tensor if replaced is None else replaced, name)
         return replaced
 
     def finished(self) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from transformer.analysis.alignment.error_rate import attention_errors
 from transformer.analysis.corpora.gold import Link
-from transformer.hooks import Hooks
+from transformer.hooks import Hooks, ReadOnly
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
@@ -221,7 +221,7 @@ class Evaluator:
             recorded[name] = tensor
 
         names = [name for site_names in hook_names.values() for name in site_names]
-        logits = self.model(src, tgt, hooks=Hooks(dict.fromkeys(names, record)))
+        logits = self.model(src, tgt, hooks=Hooks(dict.fromkeys(names, ReadOnly(record))))
         weights = {
             kind: torch.stack([recorded[name] for name in site_names], dim=1).float().cpu().numpy()
             for kind, site_names in hook_names.items()

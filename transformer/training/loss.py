@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.hooks import Hooks
+from transformer.hooks import Hooks, ReadOnly
 from transformer.inference.trace import WEIGHTS
 
 
@@ -81,7 +81,7 @@ class AttentionRegularizer:
                 penalty = penalty + diversity_penalty * query_overlap(weights, queries)
             self._penalties[kinds[name]].append(penalty)
 
-        self.hooks = Hooks(dict.fromkeys(kinds, add_penalty))
+        self.hooks = Hooks(dict.fromkeys(kinds, ReadOnly(add_penalty)))
 
     def mean(self) -> Float[Tensor, ""]:
         """Return the penalty in nats: the mean over layers, then over the kinds of attention."""
