@@ -21,7 +21,6 @@ from tests.figures.film_frames import (
 )
 from transformer.figures.film import (
     FILM_DEFAULTS,
-    captions,
     film_data,
     film_page,
     film_state,
@@ -37,8 +36,6 @@ from transformer.ui.services import models
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 KEYS = [f"k{i}" for i in range(7)]
 KEYS_WITH_END = [*KEYS[:-1], "</s>"]
-ROWS = 6
-SIX_TOKENS = ["▁a", "▁b", "▁c", "▁d", "▁e", "</s>"]
 
 
 def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = None) -> Role:
@@ -276,33 +273,6 @@ def test_film_pages_escape_text() -> None:
     assert "alert(1)" not in html
     assert len(re.findall(r"</?script", html)) == 4  # data, and code
     assert "<title>&lt;b&gt;&amp;</title>" in html
-
-
-def flat(share: float) -> np.ndarray:
-    """Return rows with this share on their own position and the rest spread evenly."""
-    weights = np.full((ROWS, ROWS), (1 - share) / (ROWS - 1))
-    np.fill_diagonal(weights, share)
-    return weights
-
-
-def captions_of(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30)) -> list[str]:
-    weights = np.stack([np.stack([[frame, flat(0.3)]]) for frame in pictures])
-    frame_roles = roles(weights, "encoder", SIX_TOKENS)
-    return captions(weights, frame_roles, steps[: len(pictures)])
-
-
-def test_captions_describe_the_first_frame_and_then_changes() -> None:
-    first, sharper, similar, last = captions_of(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
-    assert first.startswith("Before the first step: the largest weight of a row is 30% on average")
-    assert sharper.startswith("Sharper, from 30%: the largest weight of a row is 55% on average")
-    assert similar.startswith("Little changed: the largest weight of a row is 56%")
-    assert last.startswith("At the end: the largest weight of a row is 40%")
-    assert captions_of(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
-    weights = np.stack([np.stack([[flat(0.3)]]), np.stack([[flat(0.8)]])])
-    frame_roles = roles(weights, "encoder", SIX_TOKENS)
-    running = captions(weights, frame_roles, [0, 10], ended=False)[-1]
-    assert running.startswith("Sharper, from 30%"), "the run has not ended"
-    assert captions_of(flat(0.3), steps=(5,))[0].startswith("First frame:")
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

@@ -170,17 +170,6 @@ def test_of_thirty_simultaneous_requests_twenty_are_queued(make_idle_jobs: MakeI
     )
 
 
-def test_stored_runs_of_a_visitor_are_limited(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs(runs_per_visitor=2)
-    names = [submit_run(jobs, "one", "ann"), submit_run(jobs, "two", "ann")]
-    with pytest.raises(JobError, match="you keep 2 runs and this app allows 2: delete one first"):
-        submit_run(jobs, "three", "ann")
-    submit_run(jobs, "other", "bob")
-    jobs.delete(names[0], "ann")
-    submit_run(jobs, "three", "ann")
-    assert {info.title for info in jobs.runs("ann")} == {"two", "three"}
-
-
 def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     name = submit_run(jobs, "mine", "ann")

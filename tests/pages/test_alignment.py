@@ -84,12 +84,6 @@ def test_sentences_with_human_made_links_are_a_corpus(visit: Visit) -> None:
     assert len(sentence_menu.options) == 12
 
 
-def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
-    app = open_experiment(visit, sentences="3", **HEAD)
-    assert any("have no gold links" in info.value for info in app.info)
-    assert len(app.get("plotly_chart")) == 2
-
-
 def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Translator) -> None:
     app = open_experiment(visit, sentences="3", **HEAD)
     links_field = next(box for box in app.text_input if "source-target" in box.label)

@@ -7,7 +7,6 @@ import contextlib
 import io
 import re
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -125,18 +124,6 @@ def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 
 
-def test_long_texts_have_no_value_zeroing_and_longer_ones_are_rejected(
-    visit: Visit,
-) -> None:
-    app = open_experiment(visit, text="hides books the lamp " * 8, **SHORT_TARGET)
-    assert not messages(app)
-    assert "Not computed" in main_text(app)
-    assert component_data(app)
-    app = open_experiment(visit, text="hides books the lamp " * 16, **SHORT_TARGET)
-    assert "is computed for up to 128" in app.info[0].value
-    assert not component_data(app)
-
-
 def test_a_computation_over_the_time_limit_is_cancelled(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,16 +161,3 @@ def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
         assert len(grid["layout"]["xaxis"]["ticktext"]) == heads
     reliability = next(box.value for box in app.markdown if "How reliable is this?" in box.value)
     assert re.search(r"correlation [+−][01]\.\d\d over all heads", reliability)
-
-
-def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:
-    app = visit("pages/research.py", experiment="attribution", text=TEXT, step="1", exact="1")
-    program = next(box.value for box in app.code if "direct_logits" in box.value)
-    assert "direct_logits(translator.model, trace, 1)" in program
-    namespace: dict[str, Any] = {}
-    run_program(program, namespace)
-    attribution = namespace["attribution"]
-    assert attribution.value == pytest.approx(attribution.table["adds"].sum())
-    assert f"{attribution.value:+.2f}".replace("-", "−") in "\n".join(
-        box.value for box in app.markdown
-    )

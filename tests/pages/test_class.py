@@ -149,24 +149,6 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "app.py?depth=heads")
-    student = join_as_student(visit, only_class())
-    rerun(student).toggle[0].set_value(True)
-    rerun(student)
-    assert view(student).exact == 1
-    # This does not count as opening another page.
-    assert class_line_data(student)["text"] == "Following Ms Curie"
-    type_text(teacher, "She has never seen the sea.")
-    rerun(student)
-    assert view(student).text == "She has never seen the sea."
-    assert view(student).exact == 1
-    followed_view = only_class().view_to_follow
-    assert followed_view is not None
-    assert "exact" not in followed_view.params
-
-
-@pytest.mark.usefixtures("token")
 def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) -> None:
     teacher = open_as_teacher(visit, "app.py?depth=heads")
     classroom, me = only_class(), teacher.session_state["visitor"]
@@ -235,28 +217,6 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert f"Not quite. You chose: {labels[wrong]}" in page_markdown(ann)
     assert "**Correct.**" in page_markdown(bob)
     assert f"**{labels[wrong]}**" not in page_markdown(bob)
-
-
-@pytest.mark.usefixtures("token", "browser_questions_answered")
-def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
-    student = join_as_student(visit, only_class(), folder=CHECKPOINTS)
-    press(follow_link(teacher, "app.py"), "lesson-start")
-    rerun(student)
-    press(student, "guess-umbrella-0")
-    assert "Your answer" in page_markdown(student)
-    teacher.switch_page(CLASS).run()
-    press(teacher, "End the class")
-    assert len(live_classes.classes()) == 0
-    for _ in range(2):  # the browser may request a second rerun before it has shown the first
-        rerun(student)
-        assert "The class has ended" in page_markdown(student)
-    assert "Your answer" not in page_markdown(student)
-    assert "Lesson 1 of" in page_markdown(student)
-    assert not [
-        element for element in student.button if element.key and element.key.startswith("guess-")
-    ]
-    assert "in no class" not in page_markdown(follow_link(student, "app.py?depth=steps"))
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

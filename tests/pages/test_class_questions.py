@@ -148,32 +148,6 @@ def test_invalid_questions_are_reported_and_their_text_is_kept(visit: Visit) -> 
 
 
 @pytest.mark.usefixtures("token")
-def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> None:
-    teacher = open_as_teacher(visit)
-    class_questions, ann = only_class().measured, join_as_student(visit, only_class(), "Ann")
-    ask(teacher, "Why?", "A\nB")
-    rerun(ann)
-    # An answer in another tab of the same browser.
-    class_questions.answer(ann.session_state["visitor"], 1, 0, 1)
-    press(ann, "class-answer-1-0-0")
-    assert messages(ann) == [
-        "You have answered this question already; only the first answer counts."
-    ]
-    assert class_questions.all()[0].answered == (1,)
-    class_questions.ask_again(1)
-    rerun(ann)
-    class_questions.close(1)
-    press(ann, "class-answer-1-1-0")  # too late
-    assert class_questions.all()[0].answered == (1, 0)
-    class_questions.reopen(1)
-    rerun(ann)
-    rerun(teacher)
-    press(teacher, "class-close")
-    press(ann, "class-answer-1-1-0")  # after the class has ended
-    assert "The class has ended" in main_text(ann)
-
-
-@pytest.mark.usefixtures("token")
 def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     curie = open_as_teacher(visit, "pages/inside.py")
     classroom = only_class()
@@ -207,33 +181,6 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     bohr.switch_page(CLASS).run()
     press(bohr, "class-leave")
     assert classroom.teacher_names() == ("Ms Curie",)
-
-
-@pytest.mark.usefixtures("token")
-@pytest.mark.parametrize(
-    "key",
-    ["show-1", "close-1", "again-1", "reopen-1", "hide-1", "class-lead", "begin-race", "ask-form"],
-)
-def test_controls_of_a_teacher_who_has_left_do_nothing(visit: Visit, key: str) -> None:
-    """The teacher has left the class in another tab of the same browser."""
-    ask(curie := open_as_teacher(visit), "Why?", "A\nB")
-    classroom, bohr = only_class(), join_as_colleague(visit)
-    if key in ("again-1", "reopen-1"):
-        classroom.measured.close(1)
-    if key == "hide-1":
-        classroom.measured.show(1)
-    if key == "class-lead":
-        press(bohr, "class-lead-here")
-    rerun(bohr)
-    assert classroom.leave_as_teacher(bohr.session_state["visitor"])
-    classroom.begin_leading(curie.session_state["visitor"])
-    before = classroom.measured.current, classroom.measured.all(), classroom.is_leading
-    [button] = [button for button in bohr.button if key in str(button.proto.id)]
-    button.click().run()
-    assert (
-        classroom.measured.current, classroom.measured.all(), classroom.is_leading
-    ) == before  # fmt: skip
-    assert not classroom.race
 
 
 @pytest.mark.usefixtures("token")

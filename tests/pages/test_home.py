@@ -140,10 +140,3 @@ def test_heads_that_are_off_change_the_translation_and_the_address(
     assert send_choice(model, text=TEXT, number=3, off="c0<b>").number == 2  # ignored
     request = send_choice(model, text=TEXT, number=4)
     assert sent(model, request)["original"] is None
-
-
-@pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])
-def test_an_invalid_prefix_is_reported(model: Model, prefix: tuple[int, ...]) -> None:
-    data = sent(model, send_choice(model, text=TEXT, number=1, prefix=list(prefix)))
-    assert data["problem"]
-    assert "trace" not in data

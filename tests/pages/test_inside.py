@@ -128,15 +128,6 @@ def test_an_empty_or_too_long_sentence_is_reported(visit: Visit) -> None:
             assert len(app.warning) == 1, (section, text)
 
 
-def test_html_in_sentences_is_shown_as_text(visit: Visit) -> None:
-    app = visit(PAGE)
-    for section in SECTIONS:
-        for text in ("<i>x</i> $x$ **b**", "🙂 ![a](b) `c`"):
-            open_address(app, section=section, text=text, target=text)
-            html = "".join(element.proto.body for element in app.get("html"))
-            assert "<i" not in html
-
-
 def test_training_predicts_every_position_in_one_pass(visit: Visit, translator: Translator) -> None:
     target = "Ma tante cache un bateau."
     app = visit(PAGE, text=TEXT, target=target, section="training", exact="1")
@@ -148,14 +139,6 @@ def test_training_predicts_every_position_in_one_pass(visit: Visit, translator: 
     body = next(html.proto.body for html in app.get("html") if "hu-shifted" in html.proto.body)
     assert body.count('<th scope="row">') == len(trace.predicted_ids)
     assert "&lt;s&gt;" in body
-
-
-def test_without_a_target_the_translation_is_used(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, section="training")
-    assert "Until you enter a translation" in " ".join(caption.value for caption in app.caption)
-    app.text_input[1].set_value("Ma tante.").run()
-    assert view(app).target == "Ma tante."
-    assert "Until you enter a translation" not in " ".join(caption.value for caption in app.caption)
 
 
 def test_the_last_row_of_the_lens_is_the_models_prediction(

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
 from tests.pages.conftest import Visit, component_data, messages, text_field, view
-from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import import_folder
@@ -24,7 +22,6 @@ from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.inside import SECTIONS, TOPICS
 from transformer.ui.pages.research import CELL_PAIRS, EXPERIMENTS
 
-DE = {"model": "en-de"}
 TEXT = "The baker paints a boat today."
 ADDRESSES = [
     *((page, {}) for page in PAGES),
@@ -55,11 +52,6 @@ def model_folder(tmp_path: Path, checkpoints: Path) -> Path:
         card = front_matter(languages) if languages else ""
         (tmp_path / "all" / name / "README.md").write_text(f"{card}# A tiny model\n")
     return tmp_path / "all"
-
-
-def main_text(app: AppTest) -> str:
-    blocks = [*app.title, *app.header, *app.subheader, *app.markdown, *app.caption, *app.info]
-    return "\n".join(block.value for block in blocks).replace("\\", "")
 
 
 def test_languages_come_from_the_model_card(model_folder: Path) -> None:
@@ -110,21 +102,6 @@ def test_models_with_different_vocabularies_are_compared(
     first, second = (side["src"] for side in header["sides"])
     assert first != second
     assert {*first} & {*second}
-
-
-def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:
-    app = visit(
-        "pages/research.py",
-        model_folder,
-        experiment="alignment",
-        corpus="linked",
-        sentences="10",
-        **DE,
-    )
-    code_texts = "\n".join(block.value for block in app.code)
-    expected = Corpus.linked("de").sentences
-    assert f"{expected[0].source}\n    {expected[0].target}" in code_texts
-    assert "10 with gold links" in main_text(app)
 
 
 @pytest.fixture(scope="module")

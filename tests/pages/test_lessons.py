@@ -82,20 +82,6 @@ def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name
     assert ("here=task%3Dreverse" in trains) == (lesson.task == "reverse")
 
 
-def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
-    prepared = prepared_lesson("scale")
-    assert prepared.question is not None
-    app = open_lesson(visit, "scale")
-    guess(app, "scale", prepared.question.correct)
-    assert "**Correct.**" in verdict(app)
-    assert "The one answer is right." in main_text(app)
-    app.button("lesson-all").click().run()
-    assert app.title[0].value == "Learn"
-    assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in main_text(app)
-    app.button("lesson-start").click().run()  # continues with the first lesson that is not done
-    assert f"Lesson 1 of {len(CORE)}" in main_text(app)
-
-
 @pytest.mark.usefixtures("browser_questions_answered")
 def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit) -> None:
     prepared = prepared_lesson("back")
@@ -136,19 +122,6 @@ def test_the_browser_sends_the_question_of_the_drawn_sentence(visit: Visit) -> N
     assert "check-back" in [button.key for button in app.button]
     start_fields = reply["question"]["startFields"]
     assert {name: getattr(view(app), name) for name in start_fields} == start_fields
-
-
-def test_giving_up_shows_an_answer(visit: Visit) -> None:
-    prepared = prepared_lesson("off")
-    if prepared.question is None:
-        pytest.skip(f"no model here shows it: {prepared.reason}")
-    app = open_lesson(visit, "off", "app.py?depth=off")
-    app.button("show-off").click().run()
-    assert view(app).off == prepared.question.answer_fields["off"] != ""
-    assert prepared.question.answer in verdict(app)
-    app.button("check-off").click().run()
-    assert "**Correct.**" in verdict(app)
-    assert "The one answer is wrong." in main_text(app)
 
 
 @pytest.mark.parametrize("lessons", [CORE, EXTRA], ids=["core", "more"])
@@ -218,14 +191,3 @@ def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(
     app.button("lesson-before").click().run()  # back to the lesson that needs the other model
     assert (view(app).lesson, view(app).model) == ("crossing", "")
     assert reason in main_text(app)
-
-
-@pytest.mark.usefixtures("browser_questions_answered")
-def test_a_model_chosen_during_such_a_lesson_is_kept(visit: Visit) -> None:
-    app = visit(LIST_PAGE, CHECKPOINTS, lesson="crossing", model="en-de")
-    app.button("lesson-model").click().run()
-    app.session_state["view"]["View"]["model"] = "en-de"
-    app.run()
-    assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
-    app.button("lesson-next").click().run()
-    assert view(app).model == "en-de"

@@ -132,13 +132,6 @@ def test_an_empty_sentence_is_explained(visit: Visit, page: str) -> None:
     assert view(app).text == "She hides the lamp."
 
 
-@pytest.mark.parametrize("page", TRANSLATING_PAGES)
-def test_a_too_long_text_is_rejected_with_both_numbers(visit: Visit, page: str) -> None:
-    app = visit(page, text="the lamp " * 2500)
-    assert len(messages(app)) == 1
-    assert "at most 512" in messages(app)[0]
-
-
 def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
     app = visit(
         "app.py?depth=heads", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"

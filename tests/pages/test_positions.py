@@ -20,7 +20,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.inside import TOPICS
-from transformer.ui.pages.inside.positions import extrapolation, position_models
+from transformer.ui.pages.inside.positions import position_models
 
 PAGE = "pages/inside.py?tab=positions"
 
@@ -74,13 +74,6 @@ def test_any_text_is_accepted_as_a_sentence(visit: Visit, topic: str) -> None:
     for chart in charts(app):
         axes = [chart["layout"].get(f"{axis}axis", {}).get("ticktext", []) for axis in "xy"]
         assert not any("<b>" in label for labels in axes for label in labels)
-
-
-def test_a_long_sentence_is_shortened_or_rejected(visit: Visit) -> None:
-    app = visit(PAGE, topic="matrix", text="the lamp " * 100)
-    assert "the first 72 are drawn" in all_text(app)
-    app.button_group[1].set_value("parts").run()
-    assert messages(app) == ["This figure supports up to 100 tokens; shorten the sentence."]
 
 
 @pytest.mark.parametrize(
@@ -164,18 +157,6 @@ def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path:
     assert text.count("no vector") == 9 + 1  # nine lengths, and the explanation
     # Another visitor sees the stored result at once.
     assert len(charts(visit(PAGE, topic="far", **model_params))) == 1
-
-
-def test_later_positions_are_measured_for_a_language(
-    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(extrapolation, "START_POSITIONS", (0, 40))
-    monkeypatch.setattr(extrapolation, "JOINED_COUNTS", (1, 2, 400))
-    app = visit(PAGE, topic="far")
-    measure(app, "Measure later positions")
-    (chart,) = charts(app)
-    assert len(chart["data"]) == 3
-    assert "at most 512 can be translated at once" in all_text(app)
 
 
 def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit) -> None:

@@ -185,28 +185,3 @@ def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Pa
     assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in visible_text(app)
     (chart,) = charts(app)
     assert set(RACES["layers"].entries) <= {trace.get("name") for trace in chart["data"]}
-
-
-def test_the_train_page_shows_a_run_without_a_checkpoint(visit: Visit, jobs: Jobs) -> None:
-    race_id = submit_race(jobs, "layers", OTHER_VISITOR, (1,))
-    run = race_runs(jobs, race_id)[0]
-    path = jobs.folder(run.info.name).path
-    lines: list[dict[str, Any]] = [
-        {"step": 1, "loss": 2.0, "seconds": 0.1, "tokens": 100, "share": 0.0},
-        {"step": 1, "valid_loss": 2.0, "sequence_accuracy": 0.5, "by_distance": {"3": 0.5}},
-    ]
-    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    example = {"src": "c a f ·×3 1 2 3", "tgt": "c a f", "output": "c a b", "right": False}
-    (path / "examples.jsonl").write_text(json.dumps({"step": 1, "examples": [example]}) + "\n")
-    state = {"status": "finished", "reason": "by hand", "step": 1}
-    (path / "state.json").write_text(json.dumps(state))
-    app = visit("pages/train.py", run=run.info.name)
-    assert "This model labels positions and does not translate" in visible_text(app)
-    assert "<td>c a f ·×3 1 2 3</td>" in visible_text(app)
-    assert "Where its heads look" not in visible_text(app)
-    assert "How one matrix changes" not in visible_text(app)
-    app = visit("pages/train.py", race=race_id)
-    assert "Accuracy by distance" in visible_text(app)
-    assert RACES["layers"].question in visible_text(app)
-    app = visit("app.py?depth=steps", model=run.info.name)  # the run has no checkpoint
-    assert "There is no checkpoint" in visible_text(app)

@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shutil
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -65,23 +64,6 @@ def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit
     assert re.search(r"24 heads (has|have) a role", visible_text(app))
     assert not [element for element in app.button if element.label in ("Measure", "Cancel")]
     assert app.query_params["corpus"] == "upload"
-
-
-@pytest.mark.usefixtures("computing_process")
-def test_a_cancelled_measurement_can_be_restarted(visit: Visit) -> None:
-    app = open_experiment(visit)
-    button(app, "Measure").click().run()
-    assert any("grids" in grid_data for grid_data in component_data(app))  # the preview
-    button(app, "Cancel").click().run()
-    assert not messages(app)
-    deadline = time.monotonic() + 60
-    while (
-        not [element for element in app.button if element.label == "Measure"]
-        and time.monotonic() < deadline
-    ):
-        time.sleep(0.2)
-        app.run()
-    assert button(app, "Measure")
 
 
 def test_a_failed_measurement_shows_the_reason(
@@ -163,27 +145,6 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     assert bars["customdata"][0][1] == stored_report["offsets"][index][0][1]
     assert total == sum(rows for _, rows in bars["customdata"])
     assert sum(1 for rule in stored_report["rules"].values() if rule in page_text) >= 5
-
-
-def test_the_strongest_sentences_link_to_the_explorer(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
-    app = open_experiment(visit, kind="cross", layer="0", head="1")
-    card = next(
-        card
-        for card in stored_report["cards"]
-        if (card["kind"], card["layer"], card["head"]) == ("cross", 0, 1)
-    )
-    number, value = card["strongest"][0]
-    source, target = stored_report["texts"][number]
-    first = next(element for element in app.button if element.key == f"go-strongest-{number}")
-    assert first.label.replace("\\", "").startswith(
-        f"{format_measure(card['measure'], value)} · {source[:60]}"
-    )
-    first.click().run()
-    current = view(app)
-    assert (current.text, current.method, current.target) == (source, "forced", target)
-    assert (current.view, current.kind, current.layer, current.head) == ("heatmap", "cross", 0, 1)
 
 
 def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:

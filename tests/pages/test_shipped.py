@@ -145,17 +145,3 @@ def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
     assert "Its vocabulary has" not in visible_text(
         visit("app.py?depth=steps", folder, model="tiny")
     )
-
-
-@pytest.mark.parametrize("options", [{"letters": 99}, {"unknown": 1}])
-def test_unknown_task_options_do_not_break_a_page(
-    options: dict[str, int],
-    visit: Visit,
-    folder: Path,
-) -> None:
-    path = folder / "runs" / "toy-reverse" / "config.json"
-    config = json.loads(path.read_text())
-    config["data"]["options"] = options
-    path.write_text(json.dumps(config))
-    app = visit("app.py?depth=steps", folder, model="toy-reverse", text="a b")
-    assert not app.exception

@@ -19,7 +19,6 @@ from transformer.jobs import Jobs
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings
 from transformer.ui.pages.training import draft, own_pairs, setup
-from transformer.ui.services.uploads import decode_text
 
 
 def test_the_form_opens_with_the_examples_settings_and_trains_them(
@@ -100,21 +99,6 @@ def test_an_uncertain_format_must_be_confirmed(visit: Visit, jobs: Jobs) -> None
     assert (jobs.folder(run.name).path / "pairs.tsv").read_text() == TSV
 
 
-def test_pairs_are_read_once_for_all_reruns(
-    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = []
-    read = own_pairs.read
-    monkeypatch.setattr(own_pairs, "read", lambda *args: texts.append(args[0]) or read(*args))
-    app = open_form(visit(PAGE), "own")
-    app.text_area[0].set_value(TSV).run()
-    app.run().run()
-    assert texts == [TSV]
-    app.text_area[0].set_value(TSV + "cat\n").run()
-    app.run()
-    assert texts == [TSV, TSV + "cat\n"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -134,26 +118,6 @@ def test_invalid_pairs_are_rejected_in_one_sentence(
     app.text_area[0].set_value(text).run()
     assert any(message in displayed for displayed in messages(app))
     assert button(app, "Train").disabled
-
-
-def test_a_file_must_be_utf_8_and_a_csv_is_read() -> None:
-    assert decode_text(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
-    with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
-        decode_text(b"cat\ncaf\xe9", "a.csv")
-    with pytest.raises(ValueError, match="NUL"):
-        decode_text("cat\tchat".encode("utf-16-le"), "a.tsv")
-    for separator in ",;":
-        rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
-        assert own_pairs.read_with_layout(rows, "a.csv", 5000)[0][3] == (
-            f"one{separator} 3",
-            "un 3",
-        )
-    with pytest.raises(ValueError, match="line 2 has an empty source"):
-        own_pairs.read_with_layout("a,b\n,c\n", "a.csv", 5000)
-    for rows, row in (("a,b\nc\n", "line 2 has 1 part;"), ("d,e\na,b\n1,2,3\n", "line 3 has 3 pa")):
-        with pytest.raises(ValueError, match=rf"a\.csv, {row}.* every line needs two.*in quotes"):
-            own_pairs.read_with_layout(rows, "a.csv", 5000)
-    assert own_pairs.read_with_layout(own_pairs.tsv(PAIRS).decode(), "x", 5000)[0] == PAIRS
 
 
 def format_pairs(line: str) -> str:

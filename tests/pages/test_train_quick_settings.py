@@ -56,21 +56,6 @@ def test_an_ended_or_paused_run_is_kept(visit: Visit, jobs: Jobs, status: str) -
     assert view(app).run != name
 
 
-def test_an_invalid_value_is_reported_and_starts_nothing(visit: Visit, jobs: Jobs) -> None:
-    app, name = start_run(visit)
-    setting_menu(app, "d_model").select(16).run()
-    setting_menu(app, "Heads").select(8).run()
-    name = view(app).run
-    config = jobs.folder(name).config()
-    assert isinstance(config, TaskRun)
-    assert (config.model.d_model, config.model.n_heads, config.model.d_ff) == (16, 8, 64)
-    jobs.limits = type(jobs.limits)(parameters=20_000)
-    setting_menu(app, "d_model").select(128).run()
-    assert "this app allows at most 20,000" in messages(app)[0]
-    assert [run.name for run in jobs.runs()] == [name]
-    assert setting_menu(app, "d_model").value == 16
-
-
 def test_another_visitors_run_is_kept_and_its_pairs_stay_private(visit: Visit, jobs: Jobs) -> None:
     name = submit_run(jobs)
     app = visit(PAGE, run=name)

@@ -10,7 +10,6 @@ import pytest
 from tests.pages.conftest import (
     Visit,
     button,
-    charts,
     component_data,
     messages,
     text_field,
@@ -54,14 +53,6 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
     assert hidden() == [False, False, False]
     jobs.share(name, OTHER_VISITOR, False)
     assert hidden() == [True, True, True]
-
-
-def test_an_unknown_run_is_reported_with_a_link_back(visit: Visit, jobs: Jobs) -> None:
-    for name in ("nowhere", "../../etc", "x" * 500):
-        app = visit(PAGE, run=name)
-        assert len(messages(app)) == 1
-        assert "There is no run" in messages(app)[0]
-        assert any("All runs" in link.proto.label for link in app.get("page_link"))
 
 
 def test_other_visitors_can_see_but_not_control_a_run(visit: Visit, jobs: Jobs) -> None:
@@ -197,24 +188,3 @@ def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: 
     assert len(messages(app)) == 1
     assert "There is no checkpoint" in messages(app)[0]
     assert text_field(app)["reads"] == "English"
-
-
-def test_curves_of_two_runs_are_compared(visit: Visit, jobs: Jobs) -> None:
-    names = [submit_run(jobs), submit_run(jobs)]
-    for scale, name in enumerate(names, start=1):
-        lines = [{"step": n, "loss": scale * n, "seconds": 0.1} for n in (1, 2, 3)]
-        text = "".join(f"{json.dumps(line)}\n" for line in lines)
-        (write_run(jobs, name, "finished") / "metrics.jsonl").write_text(text)
-    app = visit(PAGE, run=names[0])
-
-    def losses() -> list[list[float]]:
-        spec = charts(app)[0]
-        return [trace["y"] for trace in spec["data"]]
-
-    assert len(losses()) == 1
-    app.multiselect[0].select(names[1]).run()
-    assert len(losses()) == 2
-    jobs.delete(names[1], OTHER_VISITOR)
-    app.run()
-    assert len(losses()) == 1
-    assert not app.exception

@@ -161,3 +161,8 @@ ROWS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=6), min_size=1,
 def test_padding_equals_torch(rows: list[list[int]]) -> None:
     expected = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
     assert torch.equal(pad(rows, 0), expected)
+
+
+def test_no_rows_give_no_batches() -> None:
+    with pytest.raises(ValueError, match="no rows"):
+        pad([], 0)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.session import SessionDict
 from transformer.figures.state import Field
 from transformer.figures.views import EXPLORER
-from transformer.inference.options import Decoding
 from transformer.ui.base import state
 from transformer.ui.base.address import View
 from transformer.ui.base.registry import (
@@ -129,15 +128,6 @@ def test_fields_that_depend_on_the_model_are_reset() -> None:
     assert model_defaults() == {
         "Home": {"off": "", "force": "", "trace": "", "other_trace": ""},
     }
-
-
-@given(views_of(View))
-def test_every_view_has_valid_decoding_options(view: View) -> None:
-    options = view.decoding()
-    target = options.pop("target", None)
-    assert (target is not None) == (view.method == "forced")
-    if target is None:
-        assert Decoding.of(options).method == view.method
 
 
 OLD_PARAMS = {"text": "A dog sleeps."}

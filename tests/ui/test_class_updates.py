@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 from contextlib import ExitStack, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +11,6 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from tests.live_app import app_server
 from tests.ui.conftest import TEACHER_TOKEN
 from tests.websocket_session import Session, open_socket
 from transformer.ui.base.visitor import COOKIE, new_id
@@ -154,20 +150,3 @@ def test_closing_the_class_is_sent_and_former_members_get_nothing(address: str) 
         with Session(address, "class", "", teacher) as page:
             page.click("End the class")
         assert close_code(ann_socket) == CLASS_OVER_CODE
-
-
-def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Path) -> None:
-    (tmp_path / "limits.toml").write_text(f'teacher_token = "{TEACHER_TOKEN}"\n')
-    environment = {
-        "HEADS_UP_LIMITS": f"{tmp_path}/limits.toml",
-        "HEADS_UP_RUNS": f"{tmp_path}/runs",
-    }
-    with app_server(checkpoints, **environment) as (address, process):
-        ann = join_class(address, open_class(address)[1])
-        with open_socket(address, PATH, ann) as socket:
-            receive(socket)
-            start = time.monotonic()
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
-            assert time.monotonic() - start < 20
-            assert close_code(socket) != CLASS_OVER_CODE  # so that the browser reconnects

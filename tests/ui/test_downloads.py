@@ -68,13 +68,6 @@ def test_a_file_stays_available_shortly_after_its_page(
         downloads.contents(token)
 
 
-def test_files_of_a_long_open_page_stay_available(session: dict[str, object], clock: Clock) -> None:
-    token = _run_page("open page")
-    clock.seconds += 3600
-    _run_page("other", "other")  # the browser may still show the previous run
-    assert downloads.contents(token) == "open page"
-
-
 def test_downloads_end_with_their_session(session: dict[str, object], clock: Clock) -> None:
     token = _run_page("mine")
     session.clear()

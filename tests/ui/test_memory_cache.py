@@ -136,18 +136,3 @@ def test_all_functions_share_one_limit() -> None:
         large(number)
     assert calls == [1, 2, 3, 2]  # the cache has room for two
     assert module.results.used_bytes < 100_000
-
-
-def test_an_error_is_not_cached() -> None:
-    calls: list[int] = []
-
-    @cached()
-    def fails(_: int) -> int:
-        calls.append(1)
-        if len(calls) == 1:
-            raise ValueError("too long")
-        return 5
-
-    with pytest.raises(ValueError, match="too long"):
-        fails(0)
-    assert fails(0) == 5
