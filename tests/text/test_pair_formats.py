@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import io
 import json
+import lzma
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 
 from transformer.analysis.corpora import Corpus
 from transformer.text import CorpusError, parse_pairs, read_pairs
+from transformer.text.corpus import read_sentences
 from transformer.text.pair_formats import split_text
 
 NOUNS = "cat:chat dog:chien book:livre car:camion house:palais tree:arbre bird:oiseau key:verrou"
@@ -52,6 +56,8 @@ FORMATS = {
     "fast_align": rows(lambda n, s, t: f"{s} ||| {t}"),
     "fast_align without spaces": rows(lambda n, s, t: f"{s}|||{t}"),
     "phrase table": rows(lambda n, s, t: f"{s} ||| {t} ||| 0.5 0.1 ||| 0-0"),
+    "crawled": rows(lambda n, s, t: f"https://a.org/{n}\thttps://a.org/fr\t{s}\t{t}\t0.{n}"),
+    "quoted bar": rows(lambda n, s, t: f'"{s}"|"{t}"'),
     "bar": rows(lambda n, s, t: f"{s} | {t}"),
     "Markdown": "| English | French |\n|---|---|\n" + rows(lambda n, s, t: f"| {s} | {t} |"),
     "dash": rows(lambda n, s, t: f"{s} - {t}"),
@@ -148,6 +154,13 @@ def test_a_table_of_two_columns_is_read_literally(text: str, pair: tuple[str, st
     assert len(pairs) == text.count("\n")
 
 
+def zipped(content: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("pairs.tsv", content)
+    return file.getvalue()
+
+
 OTHER_FILES = {
     "a Jupyter notebook": json.dumps({"cells": [{"source": ["a"]}], "nbformat": 4}, indent=1),
     "JSON": json.dumps([{"en": "Yes.", "fr": "Oui."}] * 3),
@@ -174,6 +187,24 @@ OTHER_FILES = {
 def test_more_files_of_other_kinds_are_refused(text: str) -> None:
     with pytest.raises(CorpusError, match=r"mine is .*; extract its sentences"):
         [*parse_pairs(split_text(text), "mine")]
+
+
+@pytest.mark.parametrize(
+    ("compress", "kind"),
+    [
+        (bz2.compress, "compressed with bzip2"),
+        (lzma.compress, "compressed with xz"),
+        (zipped, "a zip archive, such as .docx or .xlsx"),
+    ],
+)
+def test_compressed_files_are_named(
+    compress: Callable[[bytes], bytes], kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(compress("".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS).encode()))
+    for read in (read_pairs, read_sentences):
+        with pytest.raises(CorpusError, match=f"pairs.tsv is {kind}; give a text file"):
+            [*read(path)]
 
 
 def test_sentences_with_commas_and_dashes_remain_sentences() -> None:

@@ -24,6 +24,20 @@ _CHUNK_BYTES = 1 << 16
 _OTHER_LINE_END = re.compile(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
+_OTHER_FILES = {
+    b"BZh91AY&": "compressed with bzip2",
+    b"\xfd7zXZ\x00": "compressed with xz",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd",
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive",
+    b"PK\x03\x04": "a zip archive, such as .docx or .xlsx",
+    b"PAR1\x15": "a Parquet file",
+    b"SQLite f": "a SQLite database",
+    b"\x89PNG\r\n": "a picture",
+    b"\xff\xd8\xff": "a picture",
+}
+"""Files that are not text, by their first bytes."""
+
+
 class CorpusError(ValueError):
     """A corpus cannot be read; the message is one sentence with the file and the line."""
 
@@ -217,7 +231,13 @@ def read_lines(path: PathLike) -> Iterator[str]:
     number = 0
     try:
         with open(path, "rb") as raw_file:
-            is_gzip = str(path).endswith(".gz") or raw_file.peek(2)[:2] == b"\x1f\x8b"
+            beginning = raw_file.peek(8)[:8]
+            for magic, kind in _OTHER_FILES.items():
+                if beginning.startswith(magic):
+                    raise CorpusError(
+                        f"{path} is {kind}; give a text file in UTF-8, or a .gz of one."
+                    )
+            is_gzip = str(path).endswith(".gz") or beginning.startswith(b"\x1f\x8b")
             file = gzip.GzipFile(fileobj=raw_file) if is_gzip else raw_file
             for number, raw_line in enumerate(split_bytes(file), start=1):
                 if len(raw_line) > MAX_LINE_BYTES:

@@ -113,7 +113,6 @@ _OTHER_FORMATS = {
     r"|<([a-z][\w:.-]*)(\s[^<>]*)?>(\s*(\Z|<)|[^\n]*</[\w:.-]+>\s*(\n|\Z))",
     "RTF": r"\{\\rtf",
     "PDF": r"%pdf-",
-    "a zip archive, such as .docx or .xlsx": r"pk\x03\x04",
     "subtitles with times": r"(webvtt|\d+\s+\d\d:\d\d:\d\d[.,]\d+ +-->)",
     "a gettext catalogue": r'(#[^\n]*\n)*\s*msgid\s+"',
 }
@@ -178,7 +177,11 @@ def _split(
     rows = [row for row in map(cells, lines) if row]
     if not rows or sum(len(row) == 2 for row in rows) <= share * len(rows):
         return None
-    return _with_columns(PairFormat(description, _line_rows(cells), n_cells=2), rows)
+    split = _line_rows(cells)
+    if cells is _bar_cells and _all_quoted(rows):
+        split = _csv_rows("|")
+        rows = [row for _, row in split(lines)]
+    return _with_columns(PairFormat(description, split, n_cells=2), rows)
 
 
 _SEPARATORS = {
@@ -331,6 +334,7 @@ def _column_cells(line: str) -> Cells:
 
 _ID = re.compile(r"\s*[\w#.-]{0,12}?\d+(\.\d+)?\s*")
 """An id, a number or a score."""
+_URL = re.compile(r"\s*(https?|file)://\S+\s*")
 _CODE = re.compile(r"\s*[a-z]{2,3}([-_][A-Za-z]{2,4})?\s*")
 _SIDES = """
 source src target tgt translation reference ref text sentence phrase sentence1 sentence2 lang1 lang2
@@ -379,14 +383,19 @@ def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
 
 
 def _text_columns(rows: list[Cells]) -> list[int]:
-    """Return the indices of the columns that are not ids, scores or language codes."""
+    """Return the indices of the columns that are not ids, scores, addresses or language codes."""
     n = min((len(row) for row in rows if len(row) > 1), default=0)
     cells_by_column = [[row[i] for row in rows if len(row) > i] for i in range(n)]
     if len(rows) < MIN_ROWS:
         return list(range(n))
     numbered = [all(map(_ID.fullmatch, cells)) for cells in cells_by_column]
     coded = [len(set(cells)) == 1 and _CODE.fullmatch(cells[0]) for cells in cells_by_column]
-    texts = [i for i in range(n) if not coded[i] and not (numbered[i] and numbered[0])]
+    addresses = [all(map(_URL.fullmatch, cells)) for cells in cells_by_column]
+    texts = [
+        i
+        for i in range(n)
+        if not coded[i] and not addresses[i] and not (numbered[i] and numbered[0])
+    ]
     # Three columns of numbers are texts too, for example of a task that adds them.
     return list(range(n)) if n > 1 and numbered[0] and numbered[1] and len(texts) < 2 else texts
 
