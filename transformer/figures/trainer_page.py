@@ -17,6 +17,7 @@ FILES = (
     "common/base.js",
     "common/naming.js",
     "common/head-codes.js",
+    "common/thumbnail.js",
     "common/mount.js",
     "common/base.css",
 )

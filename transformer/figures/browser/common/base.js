@@ -31,6 +31,25 @@ export function download(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // by then the browser has read it
 }
 
+// Copies `text`; returns whether it worked. Pages over plain http from another machine, as in a class, have no
+// `navigator.clipboard`, so a selection is copied instead.
+/** @param {string} text @param {HTMLElement} container a place on the page for the selection */
+export async function copyText(text, container) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const field = el("input", { type: "text", readonly: "", value: text });
+    const focused = /** @type {Document | ShadowRoot} */ (container.getRootNode()).activeElement;
+    container.append(field);
+    field.select();
+    const wasCopied = document.execCommand("copy");
+    field.remove();
+    /** @type {HTMLElement | null} */ (focused)?.focus();
+    return wasCopied;
+  }
+}
+
 // A token's display name: the "▁" that begins a word is faint. <bdi> keeps right-to-left text from reordering
 // the sentence around it.
 export function tokenText(text) {

@@ -1,6 +1,8 @@
 // A table of weights as coloured cells: queries down, keys across. `layoutCells` computes the layout,
 // `drawTable` draws it, `cellAt` finds the cell at a point; all in CSS pixels.
 
+import { el } from "./base.js";
+import { paintPixels } from "./thumbnail.js";
 import {
   drawRowLabel,
   drawToken,
@@ -129,19 +131,13 @@ function drawCells(pen, m, layout, colour, ramp, css) {
   const gap = Math.min(layout.cellWidth, layout.cellHeight) >= 12 ? 1 : 0;
   if (!gap) {
     // Too many cells for rectangles: draw one pixel per cell and enlarge without smoothing.
-    const image = new ImageData(span.columns, span.rows);
-    const pixels = new Uint32Array(image.data.buffer);
-    for (let r = 0; r < span.rows; r++) {
-      for (let c = 0; c < span.columns; c++) {
-        const level = m.masked(r + span.row, c + span.column) ? -1 : colour(r + span.row, c + span.column);
-        if (level < 0) continue;
-        const dim = m.rows[r + span.row].dim || m.columns[c + span.column].dim;
-        pixels[r * span.columns + c] = dim ? (ramp[level] & 0xffffff) | 0x59000000 : ramp[level];
-      }
-    }
-    const pixelCanvas = document.createElement("canvas");
-    [pixelCanvas.width, pixelCanvas.height] = [span.columns, span.rows];
-    pixelCanvas.getContext("2d").putImageData(image, 0, 0);
+    const pixelCanvas = el("canvas");
+    paintPixels(pixelCanvas, span.rows, span.columns, (r, c) => {
+      const [row, column] = [r + span.row, c + span.column];
+      const level = m.masked(row, column) ? -1 : colour(row, column);
+      if (level < 0) return 0;
+      return m.rows[row].dim || m.columns[column].dim ? (ramp[level] & 0xffffff) | 0x59000000 : ramp[level];
+    });
     pen.imageSmoothingEnabled = false;
     pen.drawImage(pixelCanvas, layout.left, layout.top, layout.cellWidth * span.columns, layout.cellHeight * span.rows);
     return;

@@ -117,7 +117,7 @@ function pngOf(ctx, figure, view) {
     MAX_CANVAS_HEIGHT / height,
     Math.sqrt(MAX_PIXELS / (width * height)),
   );
-  const canvas = document.createElement("canvas");
+  const canvas = el("canvas");
   [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
   const pen = canvas.getContext("2d");
   pen.fillStyle = ctx.theme.background;

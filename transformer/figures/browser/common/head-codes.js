@@ -5,7 +5,7 @@ export function readOff(text, { n_layers, n_heads }) {
   const heads = new Set();
   for (const code of text.split(",").filter(Boolean)) {
     const [layer, head] = code.slice(1).split(".").map(Number);
-    if (layer >= n_layers) continue;
+    if (!(layer < n_layers)) continue;
     for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${code[0]}${layer}.${h}`);
   }
   return heads;

@@ -29,7 +29,7 @@ const ALWAYS_SHOWN = ["measure", "order", "zoom"];
 
 // `set(changes)` is called with the user's changes. `kinds` is the choice of a kind, `node` has the other controls.
 export function makeControls(set) {
-  const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Kind of attention" });
+  const kinds = el("div", { class: "hu-segments hu-kinds", role: "group", "aria-label": "Kind of attention" });
   const options = el("div", { class: "hu-options" });
   const more = el("button", { type: "button", class: "hu-button hu-moreoptions" });
   more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));

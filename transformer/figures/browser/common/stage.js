@@ -50,7 +50,7 @@ export function makeStage({ plan, paint }) {
   // For export: { width, height, paint(pen) }.
   function figure() {
     const width = canvas.clientWidth;
-    const planned = plan(document.createElement("canvas").getContext("2d"), width);
+    const planned = plan(el("canvas").getContext("2d"), width);
     return { width, height: Math.ceil(planned.height), paint: (pen) => paint(pen, planned) };
   }
 

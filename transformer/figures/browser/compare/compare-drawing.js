@@ -6,6 +6,7 @@ import { divergingLevel, MIN_SCALE_END } from "./compare-tables.js";
 import { makeBar, paintScale } from "../common/legend.js";
 import { hatchPath, LABEL_SIZE } from "../common/token-labels.js";
 import { maxOfRow, shade } from "../common/matrix.js";
+import { paintPixels } from "../common/thumbnail.js";
 
 /** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
 export function paintSide(pen, layout, m, { state, theme }, cell) {
@@ -55,15 +56,10 @@ function paintUnpaired(pen, layout, rows, columns, theme) {
 // Draw a thumbnail of differences on its canvas.
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} maxDifference @param {Theme} theme */
 export function paintDifferenceThumb(canvas, values, height, width, maxDifference, theme) {
-  [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
-  if (!values.length) return;
-  const image = new ImageData(width, height);
-  const pixels = new Uint32Array(image.data.buffer);
-  values.forEach((value, i) => {
-    const level = divergingLevel(value, "sqrt", maxDifference);
-    if (level >= 0) pixels[i] = theme.diverging[level];
+  paintPixels(canvas, Math.max(height, 1), Math.max(width, 1), (row, column) => {
+    const level = divergingLevel(values[row * width + column] ?? NaN, "sqrt", maxDifference);
+    return level < 0 ? 0 : theme.diverging[level];
   });
-  canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 // Ticks of the difference scale: [position from 0 to 1, text].

@@ -107,7 +107,7 @@ function modelView(ctx) {
     const kind = button.closest("section").dataset.kind;
     const [layer, head] = [button.dataset.layer, button.dataset.head].map(Number);
     const thumb = side.thumb(kind, layer, head);
-    const canvas = el("canvas", {});
+    const canvas = el("canvas");
     paintThumb(canvas, thumb, kind === "decoder", theme.ramp);
     const maxSide = Math.max(thumb.width, thumb.height);
     canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / maxSide}px`;
@@ -229,7 +229,7 @@ function paintKind(pen, ctx, kind, step) {
   pen.imageSmoothingEnabled = false;
   (order || allHeads(side, kind)).forEach(({ layer, head }, i) => {
     const [x, y] = [label + (i % side.n_heads) * (cell + gap), 42 + Math.floor(i / side.n_heads) * step];
-    const canvas = document.createElement("canvas");
+    const canvas = el("canvas");
     paintThumb(canvas, side.thumb(kind, layer, head), kind === "decoder", theme.ramp);
     pen.drawImage(canvas, x, y, cell, cell);
     pen.strokeStyle = theme.line;

@@ -29,7 +29,7 @@ const COUNTING_NOTE =
 /** @param {Context} ctx */
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
-  const directions = el("div", { class: "hu-directions", role: "group", "aria-label": "Direction" });
+  const directions = el("div", { class: "hu-segments", role: "group", "aria-label": "Direction" });
   const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const result = el("p", { class: "hu-pin-result", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });

@@ -3,7 +3,7 @@
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
 // everything is enlarged; null if the window's size must not be remembered.
 
-import { el } from "../common/base.js";
+import { copyText, el } from "../common/base.js";
 import { completeAddressInPlace } from "./history.js";
 import { truncated } from "../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
@@ -95,21 +95,3 @@ export function linkSummary(page, link) {
 }
 
 const linkField = (link) => el("input", { type: "text", readonly: "", value: link, "aria-label": "The link" });
-
-// Copies `text`; returns whether it worked. Pages over plain http from another machine, as in a class, have no
-// `navigator.clipboard`, so a selection is copied instead.
-async function copyText(text, container) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const field = linkField(text);
-    const focused = container.getRootNode().activeElement;
-    container.append(field);
-    field.select();
-    const wasCopied = document.execCommand("copy");
-    field.remove();
-    focused?.focus();
-    return wasCopied;
-  }
-}

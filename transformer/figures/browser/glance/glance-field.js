@@ -16,7 +16,7 @@ export function makeField(onText, onDepth = (_) => undefined) {
   });
   const label = el("label", { class: "hu-glance-field" }, name, area);
   const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
-  const depths = el("div", { class: "hu-glance-depths", role: "group", "aria-label": "How much to show" });
+  const depths = el("div", { class: "hu-segments hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
   const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
   let [timer, shownExamples] = [0, ""];

@@ -5,6 +5,7 @@
 import { clampIndex, colours, el, svgNode } from "../common/base.js";
 import { animateVectors, pathsInto } from "./figure1-vectors.js";
 import { displayNumber, layerName } from "../common/naming.js";
+import { paintPixels } from "../common/thumbnail.js";
 import { unpack } from "../trace/packing.js";
 
 const ARROW_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
@@ -87,10 +88,7 @@ export function figure1View(container, report) {
       const part = parts.get(picture.dataset.part);
       const [rows, columns] = part.shape;
       const ramp = header.signed.includes(picture.dataset.part) ? theme.diverging : theme.ramp;
-      [picture.width, picture.height] = [columns, rows];
-      const image = new ImageData(columns, rows);
-      new Uint32Array(image.data.buffer).set(Array.from(part.values, (level) => ramp[level]));
-      picture.getContext("2d").putImageData(image, 0, 0);
+      paintPixels(picture, rows, columns, (row, column) => ramp[part.values[row * columns + column]]);
     }
   }
 

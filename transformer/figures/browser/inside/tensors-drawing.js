@@ -1,6 +1,7 @@
 // Layout and drawing of a table of numbers.
 
-import { clampIndex, textOn } from "../common/base.js";
+import { clampIndex, el, textOn } from "../common/base.js";
+import { paintPixels } from "../common/thumbnail.js";
 import {
   drawRowLabel,
   drawToken,
@@ -180,17 +181,11 @@ function frameCell(pen, plan, order, cell, colour, lineWidth) {
 /** @param {Pen} pen @param {any} plan @param {any} options */
 function paintOverview(pen, plan, { header, values, order, theme, level }) {
   const ramp = header.signed ? theme.diverging : theme.ramp;
-  const image = new ImageData(plan.columns, plan.rowCount);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let r = 0; r < plan.rowCount; r++) {
-    for (let c = 0; c < plan.columns; c++) {
-      const colourLevel = level(values[r * plan.columns + order[c]]);
-      if (colourLevel >= 0) pixels[r * plan.columns + c] = ramp[colourLevel];
-    }
-  }
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [plan.columns, plan.rowCount];
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  const canvas = el("canvas");
+  paintPixels(canvas, plan.rowCount, plan.columns, (row, column) => {
+    const colourLevel = level(values[row * plan.columns + order[column]]);
+    return colourLevel < 0 ? 0 : ramp[colourLevel];
+  });
   pen.imageSmoothingEnabled = plan.columns > plan.tableWidth;
   pen.drawImage(canvas, plan.left, 0, plan.tableWidth, plan.overviewHeight);
   const [cellWidth, cellHeight] = [plan.tableWidth / plan.columns, plan.overviewHeight / plan.rowCount];

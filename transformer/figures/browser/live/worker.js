@@ -3,6 +3,7 @@
 // is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
 // loaded, bytes } }.
 
+import { nextMessages } from "../model/next-messages.js";
 import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/hooks.js";
 import { forcedPrefix, Translator } from "../model/translator.js";
 import { symbolPieces } from "../model/vocabulary.js";
@@ -239,19 +240,6 @@ async function getTraces(translator, request, kind = request.kind) {
   }
   traces.push(await getTrace(translator, { ...request, ...second }, kind));
   return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
-}
-
-// Waits until pending messages have been handled. Runs of several kinds wait at the same time: each gets one message.
-const channel = new MessageChannel();
-/** @type {(() => void)[]} */
-const waiting = [];
-channel.port1.onmessage = () => waiting.shift()();
-/** @returns {Promise<void>} */
-function nextMessages() {
-  return new Promise((done) => {
-    waiting.push(done);
-    channel.port2.postMessage(0);
-  });
 }
 
 // The data of switchboard.js.

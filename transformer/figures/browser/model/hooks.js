@@ -2,6 +2,7 @@
 // such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python. `fn(tensor, name)` returns
 // nothing, or a tensor that replaces it.
 
+import { readOff } from "../common/head-codes.js";
 import { withoutColumns } from "./tensor.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -77,17 +78,9 @@ export const KIND_LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 // Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
 /** @param {string} off @param {any} config @returns {HeadName[]} */
 export function headsOf(off, { n_layers, n_heads }) {
-  return off.split(",").filter(Boolean).flatMap((part) => {
-    const [layer, head] = part.slice(1).split(".").map(Number);
-    const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
-    const exists = part[0] in KIND_LETTERS && layer < n_layers;
-    return exists
-      ? numbers.filter((number) => number < n_heads).map((number) => ({
-        kind: KIND_LETTERS[part[0]],
-        layer,
-        head: number,
-      }))
-      : [];
+  return [...readOff(off, { n_layers, n_heads })].filter((code) => code[0] in KIND_LETTERS).map((code) => {
+    const [layer, head] = code.slice(1).split(".").map(Number);
+    return { kind: KIND_LETTERS[code[0]], layer, head };
   });
 }
 

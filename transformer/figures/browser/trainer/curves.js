@@ -1,20 +1,12 @@
 // Curves of all runs over the steps: loss, accuracy and learning rate; and the tree of forks below them on the same axis.
 
-import { el, SVG } from "../common/base.js";
+import { el, svgNode } from "../common/base.js";
 import { percent } from "./verdict.js";
 
 const MAX_POINTS = 300;
 const LENGTH_GROUPS = 5;
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 104, 46, 8, 8, 18];
 const LANE = 22; // height of a run in the timeline
-
-/** @param {string} tag @param {Record<string, any>} attributes */
-function svg(tag, attributes, ...children) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
-  node.append(...children);
-  return node;
-}
 
 // At most MAX_POINTS of the points, each the mean of its neighbourhood.
 export function thinned(points, limit = MAX_POINTS) {
@@ -33,7 +25,7 @@ export function thinned(points, limit = MAX_POINTS) {
 // A chart with a title and its axes. `draw` takes the curves, the last step and the top of the y axis; pointing shows
 // the value at a step, or at what else the x axis counts.
 function makeChart(title, unit, format, axisName = "step") {
-  const plot = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: 0 });
+  const plot = svgNode("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: 0 });
   const value = el("span", { class: "hu-trainer-value" });
   const node = el(
     "figure",
@@ -48,9 +40,9 @@ function makeChart(title, unit, format, axisName = "step") {
     const x = (step) => LEFT + (WIDTH - LEFT - RIGHT) * step / last;
     const y = (number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - Math.min(number, top) / top);
     const axis = (at, text, anchor, across) =>
-      svg("text", { x: at, y: across, "text-anchor": anchor, class: "hu-trainer-tick" }, text);
+      svgNode("text", { x: at, y: across, "text-anchor": anchor, class: "hu-trainer-tick" }, text);
     const lines = curves.map(({ points, colour }) =>
-      svg("polyline", {
+      svgNode("polyline", {
         points: thinned(points).map(([step, number]) => `${x(step).toFixed(1)},${y(number).toFixed(1)}`).join(" "),
         fill: "none",
         stroke: colour,
@@ -59,9 +51,9 @@ function makeChart(title, unit, format, axisName = "step") {
     );
     const cursor = pointed < 0
       ? []
-      : [svg("line", { x1: x(pointed), x2: x(pointed), y1: TOP, y2: HEIGHT - BOTTOM, class: "hu-trainer-cursor" })];
+      : [svgNode("line", { x1: x(pointed), x2: x(pointed), y1: TOP, y2: HEIGHT - BOTTOM, class: "hu-trainer-cursor" })];
     plot.replaceChildren(
-      svg("path", { d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}`, class: "hu-trainer-axis" }),
+      svgNode("path", { d: `M${LEFT} ${TOP}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}`, class: "hu-trainer-axis" }),
       axis(LEFT - 4, format(top), "end", TOP + 8),
       axis(LEFT - 4, format(0), "end", HEIGHT - BOTTOM),
       axis(LEFT, "0", "start", HEIGHT - 4),
@@ -153,7 +145,7 @@ export const accuracyPoints = ({ evaluations }) =>
 // The tree of forks: one lane a run, as long as it has trained. A click shows a run.
 /** @param {(id: number) => void} onSelect */
 export function makeTimeline(onSelect) {
-  const plot = svg("svg", { "aria-hidden": "true" });
+  const plot = svgNode("svg", { "aria-hidden": "true" });
   const list = el("div", { class: "hu-trainer-runs", role: "group", "aria-label": "Runs" });
   const node = el(
     "figure",
@@ -172,13 +164,13 @@ export function makeTimeline(onSelect) {
       const y = lanes.get(id);
       const fork = parent < 0 ? `M${x(0)} ${y}` : `M${x(step)} ${lanes.get(parent)}V${y}`;
       return [
-        svg("path", {
+        svgNode("path", {
           d: `${fork}H${x(Math.max(at, step))}`,
           fill: "none",
           stroke: colour,
           "stroke-width": id === selected ? 4 : 2,
         }),
-        svg("circle", { cx: x(Math.max(at, step)), cy: y, r: id === selected ? 5 : 3, fill: colour }),
+        svgNode("circle", { cx: x(Math.max(at, step)), cy: y, r: id === selected ? 5 : 3, fill: colour }),
       ];
     }));
     if (list.childElementCount !== runs.length) {

@@ -3,6 +3,7 @@
 
 import { el } from "../common/base.js";
 import { headName, shortName } from "../common/naming.js";
+import { paintPixels } from "../common/thumbnail.js";
 
 export const HEAD_KINDS = [
   { kind: "encoder", letter: "e", name: "Encoder self-attention" },
@@ -44,7 +45,10 @@ export function makeHeads(onClick, onPoint) {
     if (shape !== newShape) build(example);
     shape = newShape;
     for (const cell of cells) {
-      paint(cell, headWeights(example, cell.kind, cell.layer, cell.head), theme);
+      const { rows, columns, values } = headWeights(example, cell.kind, cell.layer, cell.head);
+      // Colour by square root, so that small weights are visible.
+      const level = (weight) => Math.round(255 * Math.sqrt(Math.min(weight, 1)));
+      paintPixels(cell.canvas, rows, columns, (i, j) => theme.ramp[level(values[i * columns + j])]);
       const isOff = off.has(cell.code);
       if (cell.isOff === isOff) continue;
       cell.isOff = isOff;
@@ -82,8 +86,6 @@ export function makeHeads(onClick, onPoint) {
               name: fullName,
               code: `${letter}${layer}.${head}`,
               isOff: null,
-              image: null,
-              painted: "",
             };
             button.addEventListener("click", ({ detail }) => {
               if (detail < 2) onClick(cell.code); // a double click is one
@@ -99,18 +101,4 @@ export function makeHeads(onClick, onPoint) {
     );
   }
   return { node, draw };
-}
-
-// Colour by square root, so that small weights are visible.
-function paint(cell, { rows, columns, values }, theme) {
-  const { canvas } = cell;
-  if (!cell.image || cell.image.width !== columns || cell.image.height !== rows) {
-    [canvas.width, canvas.height] = [columns, rows];
-    cell.image = new ImageData(columns, rows);
-    cell.pixels = new Uint32Array(cell.image.data.buffer);
-  }
-  for (let i = 0; i < values.length; i++) {
-    cell.pixels[i] = theme.ramp[Math.round(255 * Math.sqrt(Math.min(values[i], 1)))];
-  }
-  canvas.getContext("2d").putImageData(cell.image, 0, 0);
 }

@@ -1,7 +1,7 @@
 // The page that trains in this tab: what the model writes now, all its heads, curves, and the tree of forks. Every
 // change is part of the link.
 
-import { colours, download, el } from "../common/base.js";
+import { colours, copyText, download, el } from "../common/base.js";
 import { setExactNames } from "../common/naming.js";
 import { readOff } from "../common/head-codes.js";
 import { caption, changeText, comparison, runName, runState } from "./captions.js";
@@ -121,7 +121,8 @@ export function openTrainer(
   const verdictText = el("p", { class: "hu-trainer-verdict", role: "status" });
   const checksum = el("p", { class: "hu-note hu-code" });
   const copy = button("Copy link", async () => {
-    await navigator.clipboard.writeText(address(currentLink()));
+    const link = address(currentLink());
+    if (!await copyText(link, container)) return showProblem(new Error(`Copy this link: ${link}`));
     copy.textContent = "Link copied";
     setTimeout(() => copy.textContent = "Copy link", 2000);
   });

@@ -79,11 +79,9 @@ export type Command =
   | { type: "resume" }
   | { type: "step" } // one step, then it pauses
   | { type: "speed"; stepsPerSecond: number } // 0: as fast as possible
-  | { type: "change"; settings: Partial<Settings> } // from the next step on; it is added to the description's changes
   | { type: "state"; id: number } // result: RunState
   | { type: "weights"; id: number } // result: SavedModel
-  | { type: "translate"; id: number; text: string } // result: Example
-  | { type: "evaluate"; id: number; count: number }; // result: Evaluation, of the first `count` held-out pairs
+  | { type: "translate"; id: number; text: string }; // result: Example
 
 // Worker to page.
 export type Report =

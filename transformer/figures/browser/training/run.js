@@ -121,16 +121,6 @@ export class Run {
     completeSettings(settings, this.settings);
   }
 
-  // Changes settings from the next step on.
-  /** @param {Partial<import("./protocol.d.ts").Settings>} settings */
-  change(settings) {
-    this.checkChange(settings);
-    const last = this.description.changes.at(-1);
-    if (last?.step === this.step) last.settings = { ...last.settings, ...settings };
-    else this.description.changes.push({ step: this.step, settings });
-    this.applyChange(settings);
-  }
-
   applyChange(settings) {
     this.settings = completeSettings(settings, this.settings);
     if ("options" in settings) this.loadData();

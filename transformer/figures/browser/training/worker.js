@@ -11,15 +11,14 @@
 // |---|---|
 // | start, with a description { settings, changes } | started, then progress up to 30 times a second, evaluation every 25 steps, finished |
 // | pause; step (one step); resume; speed | paused, with the checksum of the weights |
-// | change, such as { off: "c0.1" } or { learning_rate: 0.01 } | the next steps use it, and it becomes part of the description |
-// | state, then start with it in another worker and one more change | a fork: both runs go on from the same weights |
+// | state, then start with it in another worker and one more change, such as { off: "c0.1" } | a fork: both runs go on from the same weights |
 // | translate, an own input | an Example: output and attention of all heads |
 // | weights | config, symbols and a safetensors file |
-// | evaluate | accuracy by length of the first `count` held-out pairs |
 //
 // A run that diverges says so (`diverged`) and keeps the last weights with a finite loss. A run is deterministic: the
 // same description gives the same checksum at every step, whether it was forked from a state or replayed from step 0.
 
+import { nextMessages } from "../model/next-messages.js";
 import { checkpointOf } from "./checkpoint.js";
 import { Diverged, Run } from "./run.js";
 import { LEARNED } from "./settings.js";
@@ -109,15 +108,9 @@ const commands = {
     stepsPerSecond = command.stepsPerSecond;
     nextStepAt = 0;
   },
-  change({ settings }) {
-    run.change(settings);
-    reportProgress(true);
-    if (!paused) loop(); // more steps after the last one
-  },
   state: () => ({ ...run.state(), seconds, reached }),
   weights: () => checkpointOf(run),
   translate: ({ text }) => run.translate(text),
-  evaluate: ({ count }) => ({ ...run.evaluate(count), seconds, reached }),
 };
 
 const isFinished = () => run.step >= run.settings.steps;
@@ -194,13 +187,4 @@ function reportProgress(withOutputs) {
     examples.map(({ attention }) => attention.buffer),
   );
   unreported = [];
-}
-
-// Waits until pending messages have been handled.
-const channel = new MessageChannel();
-function nextMessages() {
-  return new Promise((done) => {
-    channel.port1.onmessage = done;
-    channel.port2.postMessage(0);
-  });
 }
