@@ -9,7 +9,7 @@ import {
 } from "../../../transformer/figures/browser/trainer/captions.js";
 import { allSettings, readLink, WHY_ATTENTION, writeLink } from "../../../transformer/figures/browser/trainer/link.js";
 import { descriptionOf, makeRuns } from "../../../transformer/figures/browser/trainer/runs.js";
-import { modelFile, pairsOf, readModelFile } from "../../../transformer/figures/browser/trainer/saved.js";
+import { pairsOf, readModelFile } from "../../../transformer/figures/browser/trainer/saved.js";
 import { headWeights } from "../../../transformer/figures/browser/trainer/heads.js";
 import { meanWithInterval, successor, verdict } from "../../../transformer/figures/browser/trainer/verdict.js";
 import { setExactNames } from "../../../transformer/figures/browser/common/naming.js";
@@ -193,32 +193,24 @@ Deno.test("pasted pairs are words, or refused in one sentence", () => {
   }
 });
 
-Deno.test("a model file has its configuration and symbols in the header", async () => {
-  const header = new TextEncoder().encode('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} ');
-  const bytes = new Uint8Array(8 + header.length + 4);
-  bytes[0] = header.length;
-  bytes.set(header, 8);
-  bytes.set([1, 2, 3, 4], 8 + header.length);
-  const saved = new Uint8Array(
-    await modelFile({ config: { d_model: 8 }, symbols: ["é"], safetensors: bytes })
-      .arrayBuffer(),
-  );
-  const length = Number(new DataView(saved.buffer).getBigUint64(0, true));
+Deno.test("a model file has its configuration and symbols in the header", () => {
+  const data = { train: /** @type {[string, string][]} */ (Array.from({ length: 20 }, () => ["é", "€ é"])) };
+  const run = new Run({ settings: { task: "pairs", n_layers: 1, d_model: 32 } }, { data });
+  const { config, safetensors } = checkpointOf(run);
+  const length = Number(new DataView(safetensors.buffer).getBigUint64(0, true));
   assert.equal(length % 8, 0);
-  const metadata = JSON.parse(new TextDecoder().decode(saved.subarray(8, 8 + length))).__metadata__;
-  assert.deepEqual([JSON.parse(metadata.config), JSON.parse(metadata.symbols)], [{ d_model: 8 }, ["é"]]);
-  assert.deepEqual([...saved.subarray(8 + length)], [1, 2, 3, 4]);
+  const metadata = JSON.parse(new TextDecoder().decode(safetensors.subarray(8, 8 + length))).__metadata__;
+  assert.deepEqual([JSON.parse(metadata.config), JSON.parse(metadata.symbols)], [config, ["é", "€"]]);
+  assert.equal(safetensors.length - 8 - length, 4 * run.parameters.count);
 });
 
-Deno.test("a saved model is opened with its weights, or refused in one sentence", async () => {
+Deno.test("a saved model is opened with its weights, or refused in one sentence", () => {
   const link = "task=copy;n_layers=1;d_model=32;steps=6~0@2;off=c0.1";
   const planned = readLink(link);
   const run = new Run(descriptionOf(planned, 1));
   while (run.step < 4) run.takeStep();
-  const model = checkpointOf(run);
-  const bytesOf = async (saved, changed = {}) =>
-    new Uint8Array(await modelFile({ ...model, ...changed }, saved).arrayBuffer());
-  const opened = readModelFile(await bytesOf({ link, step: 4, pairs: null }));
+  const bytesOf = (savedRun) => checkpointOf(run, savedRun).safetensors;
+  const opened = readModelFile(bytesOf({ link, step: 4, pairs: null }));
   assert.deepEqual(opened.planned, planned);
   const again = new Run(descriptionOf(opened.planned, 1), /** @type {any} */ ({ state: opened.state }));
   assert.equal(again.checksum(), run.checksum());
@@ -226,7 +218,7 @@ Deno.test("a saved model is opened with its weights, or refused in one sentence"
   again.takeStep();
   assert.equal(again.step, 5);
 
-  const good = await bytesOf({ link, step: 4, pairs: null });
+  const good = bytesOf({ link, step: 4, pairs: null });
   const changed = (from, to) => {
     const bytes = good.slice();
     const text = new TextDecoder("latin1").decode(bytes.subarray(0, 4000)).indexOf(from);
@@ -244,11 +236,11 @@ Deno.test("a saved model is opened with its weights, or refused in one sentence"
     [changed('"shape":[30,32]', '"shape":[30,31]'), "do not fill its shape"],
     [changed("w_1.weight", "w_9.weight"), "has no weights encoder.layers.0.ffn.w_1.weight"],
     [notFinite, "not finite"],
-    [await bytesOf(null), "does not say how its model was trained"],
-    [await bytesOf(/** @type {any} */ ({ link, step: -1, pairs: null })), "does not say how"],
-    [await bytesOf(/** @type {any} */ ({ link, step: 1, pairs: { train: [1] } })), "does not say how"],
-    [await bytesOf({ link: "task=rhyme", step: 4, pairs: null }), "There is no task"],
-    [await bytesOf({ link: "d_model=64", step: 4, pairs: null }), "which its run needs"],
+    [bytesOf(null), "does not say how its model was trained"],
+    [bytesOf(/** @type {any} */ ({ link, step: -1, pairs: null })), "does not say how"],
+    [bytesOf(/** @type {any} */ ({ link, step: 1, pairs: { train: [1] } })), "does not say how"],
+    [bytesOf({ link: "task=rhyme", step: 4, pairs: null }), "There is no task"],
+    [bytesOf({ link: "d_model=64", step: 4, pairs: null }), "which its run needs"],
   ];
   for (const [bytes, message] of cases) {
     assert.throws(

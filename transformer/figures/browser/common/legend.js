@@ -3,7 +3,7 @@
 import { el } from "./base.js";
 import { SMALL_LABEL_SIZE } from "./token-labels.js";
 
-const LEGEND_HEIGHT = 52; // of the exported scale
+const LEGEND_HEIGHT = 52; // of the exported scale, at the normal size
 
 // Text below the scale: ticks as [position from 0 to 1, text], and a caption.
 export function legendOf(scale) {
@@ -53,23 +53,12 @@ export function makeBar() {
 /** @param {Theme} theme @param {string} scale */
 export function withLegend(figure, theme, scale) {
   const { ticks, caption } = legendOf(scale);
-  const [width, steps] = [200, 50];
   const paint = (pen) => {
     figure.paint(pen);
-    const y = figure.height + 12;
-    for (let i = 0; i < steps; i++) {
-      pen.fillStyle = theme.css(Math.round((255 * i) / (steps - 1)));
-      pen.fillRect((width * i) / steps, y, width / steps + 0.5, 10);
-    }
-    pen.font = `${SMALL_LABEL_SIZE}px ${theme.font}`;
-    pen.fillStyle = theme.muted;
-    pen.textBaseline = "middle";
-    pen.textAlign = "center";
-    for (const [position, text] of ticks) pen.fillText(text, width * position, y + 20);
-    pen.textAlign = "left";
-    pen.fillText(caption, 0, y + 34);
+    paintScale(pen, theme, theme.css, ticks, 0, figure.height + 12);
+    pen.fillText(caption, 0, figure.height + 12 + 34 * theme.size);
   };
-  return { ...figure, height: figure.height + LEGEND_HEIGHT, paint };
+  return { ...figure, height: figure.height + LEGEND_HEIGHT * theme.size, paint };
 }
 
 // A colour scale with numbers below; `css` returns the colour of a level, 0 to 255.

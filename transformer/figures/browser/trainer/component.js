@@ -1,7 +1,6 @@
 // "Train in this tab" in the app: the same page as a Streamlit component. The app keeps the run's link in its address.
 
 import { streamlitComponent } from "../common/mount.js";
-import { modelFile } from "./saved.js";
 import { openTrainer } from "./view.js";
 
 const CHUNK = 32_768; // bytes that are made characters at once
@@ -29,8 +28,8 @@ function trainerView(root, report) {
         link,
         seed,
         onCurve: (points) => report({ points }),
-        onOpen: async ({ model, settings, title, points }) =>
-          report({ model: await base64Of(modelFile(model)), settings, title, points }),
+        onOpen: ({ model, settings, title, points }) =>
+          report({ model: base64Of(model.safetensors), settings, title, points }),
         workerUrl: new URL("../training/worker.js", import.meta.url),
         onLink: (changed) => {
           if (changed !== shown) reportLater(changed);
@@ -49,9 +48,8 @@ function trainerView(root, report) {
   };
 }
 
-/** @param {Blob} blob */
-async function base64Of(blob) {
-  const bytes = new Uint8Array(await blob.arrayBuffer());
+/** @param {Uint8Array} bytes */
+function base64Of(bytes) {
   let text = "";
   for (let i = 0; i < bytes.length; i += CHUNK) text += String.fromCharCode(...bytes.subarray(i, i + CHUNK));
   return btoa(text);

@@ -1,33 +1,11 @@
-// A trained model as one file, and back; and pasted sentence pairs.
+// A saved model's file, and pasted sentence pairs.
 
 import { readHeader, readSafetensors } from "../model/safetensors.js";
 import { weightsInOrder } from "../training/checkpoint.js";
 import { LIMITS } from "../training/settings.js";
 import { allSettings, readLink } from "./link.js";
 
-/** @typedef {{ link: string, step: number, pairs: import("../training/protocol.d.ts").PairData | null }} SavedRun */
-
-// A model as one safetensors file, whose metadata hold its configuration and its symbols without the special ones:
-// `Translator.load` reads it. With its run, this page can open it again.
-/** @param {import("../training/protocol.d.ts").SavedModel} model @param {SavedRun | null} run @returns {Blob} */
-export function modelFile({ config, symbols, safetensors }, run = null) {
-  const { header, bodyStart } = readHeader(safetensors);
-  header.__metadata__ = {
-    config: JSON.stringify(config),
-    symbols: JSON.stringify(symbols),
-    ...(run && { run: JSON.stringify(run) }),
-  };
-  const text = new TextEncoder().encode(JSON.stringify(header));
-  const padded = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(32); // spaces, as the format allows
-  padded.set(text);
-  const size = new DataView(new ArrayBuffer(8));
-  size.setBigUint64(0, BigInt(padded.length), true);
-  return new Blob([size.buffer, padded, /** @type {BlobPart} */ (safetensors.subarray(bodyStart))], {
-    type: "application/octet-stream",
-  });
-}
-
-// The runs of such a file, and the state of the last one; its optimizer begins again without averages. Throws one
+// The runs of a model's file, and the state of the last one; its optimizer begins again without averages. Throws one
 // sentence if the page cannot go on from the file.
 /** @param {Uint8Array<ArrayBuffer>} bytes */
 export function readModelFile(bytes) {
@@ -41,7 +19,7 @@ export function readModelFile(bytes) {
   return { planned, pairs, state: { step, weights, firstMoment, secondMoment, drawn: step * settings.batch } };
 }
 
-/** @param {any} metadata @returns {SavedRun} */
+/** @param {any} metadata @returns {import("../training/protocol.d.ts").SavedRun} */
 function savedRun(metadata) {
   try {
     const { link, step, pairs } = JSON.parse(metadata.run);

@@ -1,7 +1,7 @@
 // What a fork changed, over several seeds: a difference with an interval, or the plain statement that the seeds do not
 // support one.
 
-import { headName } from "../common/naming.js";
+import { headName, sentenceCase } from "../common/naming.js";
 import { LEARNED } from "../training/settings.js";
 
 // Quantiles 0.975 of Student's t distribution by degrees of freedom, from 1 on (as in every table of it).
@@ -42,7 +42,9 @@ export function verdict(seeds, change, steps) {
   if (low <= 0 && high >= 0) {
     return `${n} seeds do not support a difference: ${change} the model needs ${m} steps to 99 % (95 % interval ${l} to ${h}).`;
   }
-  return `${sentence(change)}, the model needs ${m} steps to 99 % (mean of ${n} seeds, 95 % interval ${l} to ${h}).`;
+  return `${
+    sentenceCase(change)
+  }, the model needs ${m} steps to 99 % (mean of ${n} seeds, 95 % interval ${l} to ${h}).`;
 }
 
 // Which head attends more to the right tokens in the fork than in the run as it was; "" if none does clearly.
@@ -68,7 +70,6 @@ export function successor(seeds, change) {
   } ${change}, and ${percent(from)} otherwise.`;
 }
 
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const signed = (value) =>
   (Math.round(value) > 0 ? "+" : Math.round(value) < 0 ? "−" : "±") + Math.abs(Math.round(value));
 export const percent = (share) => `${Math.round(100 * share)} %`;

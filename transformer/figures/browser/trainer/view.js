@@ -2,7 +2,7 @@
 // change is part of the link.
 
 import { colours, copyText, download, el } from "../common/base.js";
-import { setExactNames } from "../common/naming.js";
+import { sentenceCase, setExactNames } from "../common/naming.js";
 import { readOff } from "../common/head-codes.js";
 import { caption, changeText, comparison, runName, runState } from "./captions.js";
 import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
@@ -12,7 +12,7 @@ import { makeKnobs, titleOf } from "./knobs.js";
 import { allSettings, readLink, WHY_ATTENTION, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
 import { makeRuns } from "./runs.js";
-import { modelFile, pairsOf, readModelFile } from "./saved.js";
+import { pairsOf, readModelFile } from "./saved.js";
 import { scriptFor } from "./script.js";
 import { percent, successor, verdict } from "./verdict.js";
 
@@ -285,12 +285,14 @@ export function openTrainer(
   async function saveModel() {
     try {
       const run = runs.all[selected];
-      const saved = {
+      const savedRun = {
         link: writeLink(runs.pathTo(run)),
         step: run.at,
         pairs: run.settings.task === "pairs" ? pairs : null,
       };
-      download(modelFile(await runs.ask(run, { type: "weights" }), saved), `${settingsOf(selected).task}.safetensors`);
+      const { safetensors } = await runs.ask(run, { type: "weights", savedRun });
+      const file = new Blob([safetensors], { type: "application/octet-stream" });
+      download(file, `${settingsOf(selected).task}.safetensors`);
     } catch (error) {
       showProblem(error);
     }
@@ -383,7 +385,7 @@ export function openTrainer(
 
   function showHead(head) {
     headText.textContent = head
-      ? `${head.name[0].toUpperCase()}${head.name.slice(1)}: rows look at columns; click to switch it off in a fork.`
+      ? `${sentenceCase(head.name)}: rows look at columns; click to switch it off in a fork.`
       : "";
   }
 

@@ -1,16 +1,19 @@
-// A run's model as a checkpoint: config.json's content, the symbols of the vocabulary, and a safetensors file.
+// A run's model as a checkpoint: config.json's content, the symbols of the vocabulary without the special ones, and a
+// safetensors file. Its metadata hold both, so that `Translator.load` reads the file alone, and with `savedRun` how the
+// model was trained, so that the page that trains can go on with it.
 
 import { SPECIAL } from "./data.js";
 import { parameterShapes } from "./parameters.js";
 
-/** @param {import("./run.js").Run} run @returns {import("./protocol.d.ts").SavedModel} */
-export function checkpointOf({ config, settings, data, parameters }) {
+/** @typedef {import("./protocol.d.ts").SavedRun} SavedRun */
+/** @param {import("./run.js").Run} run @param {SavedRun | null} [savedRun] @returns {import("./protocol.d.ts").SavedModel} */
+export function checkpointOf({ config: model, settings, data, parameters }, savedRun = null) {
   const { score, dropout } = settings;
-  return {
-    config: { format: 1, ...config, score, dropout },
-    symbols: data.symbols.slice(SPECIAL.length),
-    safetensors: writeSafetensors(parameters.tensors),
-  };
+  const config = { format: 1, ...model, score, dropout };
+  const symbols = data.symbols.slice(SPECIAL.length);
+  const described = { config, symbols, ...(savedRun && { run: savedRun }) };
+  const metadata = Object.fromEntries(Object.entries(described).map(([name, value]) => [name, JSON.stringify(value)]));
+  return { config, symbols, safetensors: writeSafetensors(parameters.tensors, metadata) };
 }
 
 // The weights of a checkpoint, one after the other as in a RunState, for a run with these settings.
@@ -32,22 +35,23 @@ export function weightsInOrder(tensors, settings) {
 }
 
 // Eight bytes with the length of a JSON header, the header with type, shape and offsets of each tensor, the numbers.
-/** @param {Record<string, import("../model/tensor.js").Tensor>} tensors */
-function writeSafetensors(tensors) {
+/** @param {Record<string, import("../model/tensor.js").Tensor>} tensors @param {Record<string, string>} metadata */
+function writeSafetensors(tensors, metadata) {
   let end = 0;
   const entries = Object.entries(tensors).map(([name, { shape, values }]) => {
     const start = end;
     end += values.byteLength;
     return [name, { dtype: "F32", shape, data_offsets: [start, end] }];
   });
-  const text = JSON.stringify(Object.fromEntries(entries));
-  const header = new TextEncoder().encode(text.padEnd(Math.ceil(text.length / 8) * 8));
-  const file = new Uint8Array(8 + header.length + end);
-  new DataView(file.buffer).setBigUint64(0, BigInt(header.length), true);
-  file.set(header, 8);
+  const text = new TextEncoder().encode(JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(entries) }));
+  const bodyStart = 8 + Math.ceil(text.length / 8) * 8;
+  const file = new Uint8Array(bodyStart + end);
+  new DataView(file.buffer).setBigUint64(0, BigInt(bodyStart - 8), true);
+  file.fill(32, 8, bodyStart); // spaces, as the format allows
+  file.set(text, 8);
   Object.values(tensors).forEach(({ values }, i) => {
     const [start] = /** @type {any} */ (entries[i][1]).data_offsets;
-    file.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), 8 + header.length + start);
+    file.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), bodyStart + start);
   });
   return file;
 }

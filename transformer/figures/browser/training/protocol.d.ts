@@ -80,7 +80,7 @@ export type Command =
   | { type: "step" } // one step, then it pauses
   | { type: "speed"; stepsPerSecond: number } // 0: as fast as possible
   | { type: "state"; id: number } // result: RunState
-  | { type: "weights"; id: number } // result: SavedModel
+  | { type: "weights"; id: number; savedRun?: SavedRun } // result: SavedModel
   | { type: "translate"; id: number; text: string }; // result: Example
 
 // Worker to page.
@@ -142,6 +142,13 @@ export interface Evaluation {
   // Share of the weight of each cross-attention head on the gold links: [layer][head]; null without links.
   linkShares: number[][] | null;
   reached: { step: number; seconds: number } | null; // when 99 % were first correct
+}
+
+// How a saved model was trained: the link of its run, the step, and the visitor's own pairs.
+export interface SavedRun {
+  link: string;
+  step: number;
+  pairs: PairData | null;
 }
 
 // A checkpoint: `safetensors` has the weights by the names of Python's model, `config` is its config.json.

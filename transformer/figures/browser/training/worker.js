@@ -109,7 +109,7 @@ const commands = {
     nextStepAt = 0;
   },
   state: () => ({ ...run.state(), seconds, reached }),
-  weights: () => checkpointOf(run),
+  weights: ({ savedRun }) => checkpointOf(run, savedRun),
   translate: ({ text }) => run.translate(text),
 };
 
