@@ -18,7 +18,7 @@ export function el(tag, attributes = {}, ...children) {
 /** @param {string} tag @param {Record<string, any>} attributes @returns {any} */
 export function svgNode(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries(attributes)) if (value !== null) node.setAttribute(name, String(value));
   node.append(...children);
   return node;
 }

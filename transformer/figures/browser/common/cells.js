@@ -1,7 +1,7 @@
 // A table of weights as coloured cells: queries down, keys across. `layoutCells` computes the layout,
 // `drawTable` draws it, `cellAt` finds the cell at a point; all in CSS pixels.
 
-import { el } from "./base.js";
+import { ARROWS, clampIndex, el } from "./base.js";
 import { paintPixels } from "./thumbnail.js";
 import {
   drawRowLabel,
@@ -92,6 +92,16 @@ export function cellAt(layout, x, y) {
   const inside = column >= 0 && row >= 0 && column < span.columns && row < span.rows;
   return inside ? { row: row + span.row, column: column + span.column } : null;
 }
+
+// The cell to which an arrow key leads, the first one if there is none yet.
+/** @param {string} key @param {Cell | null} cell @param {{ nRows: number, nColumns: number }} table @returns {Cell} */
+export function neighbourCell(key, cell, { nRows, nColumns }) {
+  if (!cell) return { row: 0, column: 0 };
+  const [right, down] = ARROWS[key];
+  return { row: clampIndex(cell.row + down, nRows), column: clampIndex(cell.column + right, nColumns) };
+}
+
+export const isSameCell = (a, b) => a?.row === b?.row && a?.column === b?.column;
 
 // The top left corner of a cell.
 export const cornerOf = (layout, cell) => [

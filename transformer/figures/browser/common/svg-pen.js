@@ -1,7 +1,7 @@
 // A pen that writes SVG: the subset of a canvas's 2D context that our drawing uses. Views use it
 // instead of the canvas to export their picture as SVG.
 
-import { SVG } from "./base.js";
+import { el, SVG, svgNode } from "./base.js";
 
 // Characters that XML cannot contain, even escaped: most control characters, and lone surrogates, both of which
 // tokens may have.
@@ -9,9 +9,9 @@ const INVALID_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 /** @returns {Pen & { describe(title: string, description: string): void, text(): string }} */
 export function svgPen(width, height, background) {
-  const root = document.createElementNS(SVG, "svg");
-  const ruler = document.createElement("canvas").getContext("2d");
-  const fontStyle = document.createElement("span").style;
+  const root = svgNode("svg", { xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` });
+  const ruler = el("canvas").getContext("2d");
+  const fontStyle = el("span").style;
   const initial = {
     fillStyle: "#000000",
     strokeStyle: "#000000",
@@ -31,23 +31,12 @@ export function svgPen(width, height, background) {
   const savedStates = [];
   const round = (x) => String(Math.round(x * 1000) / 1000);
 
-  function add(tag, attributes, text) {
-    const node = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (value !== null) node.setAttribute(name, value);
-    }
-    if (text !== undefined) node.textContent = text;
+  function add(tag, attributes, ...text) {
+    const node = svgNode(tag, attributes, ...text);
     setTransform(node);
     if (penState.globalAlpha < 1) node.setAttribute("opacity", round(penState.globalAlpha));
-    if (penState.clip) {
-      // Wrapped in a group, as the clip was set in its own coordinate system.
-      const group = document.createElementNS(SVG, "g");
-      group.setAttribute("clip-path", `url(#${penState.clip})`);
-      group.append(node);
-      root.append(group);
-    } else {
-      root.append(node);
-    }
+    // A clip is in a group, as it was set in its own coordinate system.
+    root.append(penState.clip ? svgNode("g", { "clip-path": `url(#${penState.clip})` }, node) : node);
     return node;
   }
 
@@ -107,13 +96,10 @@ export function svgPen(width, height, background) {
       path += `M${round(x - r)} ${round(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
     },
     clip: () => {
-      const clip = document.createElementNS(SVG, "clipPath");
-      clip.id = `clip-${clipCount++}`;
-      const shape = document.createElementNS(SVG, "path");
-      shape.setAttribute("d", path);
+      const shape = svgNode("path", { d: path });
       setTransform(shape);
-      if (penState.clip) clip.setAttribute("clip-path", `url(#${penState.clip})`); // intersected with the previous clip
-      clip.append(shape);
+      const before = penState.clip && `url(#${penState.clip})`; // intersected with the previous clip
+      const clip = svgNode("clipPath", { id: `clip-${clipCount++}`, "clip-path": before }, shape);
       root.append(clip);
       penState.clip = clip.id;
     },
@@ -169,17 +155,10 @@ export function svgPen(width, height, background) {
     });
   }
 
-  for (const [name, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` })) {
-    root.setAttribute(name, value);
-  }
   pen.fillStyle = background;
   pen.fillRect(0, 0, width, height);
   pen.describe = (title, description) => {
-    for (const [tag, text] of [["desc", description], ["title", title]]) {
-      const node = document.createElementNS(SVG, tag);
-      node.textContent = text;
-      root.prepend(node);
-    }
+    root.prepend(svgNode("title", {}, title), svgNode("desc", {}, description));
   };
   pen.text = () => new XMLSerializer().serializeToString(root).replace(INVALID_XML, "\ufffd");
   return pen;

@@ -2,7 +2,7 @@
 // common tokens.
 
 import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
-import { cellAt, cornerOf, layoutCells } from "../common/cells.js";
+import { cellAt, cornerOf, isSameCell, layoutCells, neighbourCell } from "../common/cells.js";
 import {
   compareFigure,
   compareTable,
@@ -175,7 +175,7 @@ function compareView(ctx) {
       stage.showTooltip(null);
     }
     function selectCell(next) {
-      if (!tables || (next?.row === cell?.row && next?.column === cell?.column)) return;
+      if (!tables || isSameCell(next, cell)) return;
       cell = next;
       for (const panel of panels) {
         panel.paint();
@@ -196,12 +196,7 @@ function compareView(ctx) {
     canvas.addEventListener("keydown", (event) => {
       if (event.key === "Escape") selectCell(null);
       else if (event.key in ARROWS && tables) {
-        const [right, down] = ARROWS[event.key];
-        const { nRows, nColumns } = table();
-        const panelCell = cellInPanel(cell);
-        const next = panelCell
-          ? { row: clampIndex(panelCell.row + down, nRows), column: clampIndex(panelCell.column + right, nColumns) }
-          : { row: 0, column: 0 };
+        const next = neighbourCell(event.key, cellInPanel(cell), table());
         selectCell(panelIndex < 2 ? commonCell(tables, next, panelIndex) : next);
       } else return;
       event.preventDefault();

@@ -2,7 +2,16 @@
 // and column means, and zoom for long sentences.
 
 import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
-import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL_SIZE } from "../common/cells.js";
+import {
+  cellAt,
+  cornerOf,
+  drawTable,
+  inSpan,
+  isSameCell,
+  layoutCells,
+  MARGINAL_SIZE,
+  neighbourCell,
+} from "../common/cells.js";
 import { makeLegend, withLegend } from "../common/legend.js";
 import { SMALL_LABEL_SIZE } from "../common/token-labels.js";
 import { maxOfRow, shade } from "../common/matrix.js";
@@ -56,7 +65,7 @@ export function heatmapView(ctx) {
   }
 
   function setHoveredCell(next) {
-    if (!m || (next?.row === cell?.row && next?.column === cell?.column)) return;
+    if (!m || isSameCell(next, cell)) return;
     cell = next;
     draw();
   }
@@ -64,8 +73,8 @@ export function heatmapView(ctx) {
   canvas.addEventListener("pointermove", (event) => setHoveredCell(cellUnder(event)));
   canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && setHoveredCell(null));
   canvas.addEventListener("click", (event) => {
-    const [clicked, pinned] = [cellUnder(event), pinnedOf(m, ctx.state)];
-    const isPinned = clicked && pinned && clicked.row === pinned.row && clicked.column === pinned.column;
+    const clicked = cellUnder(event);
+    const isPinned = isSameCell(clicked, pinnedOf(m, ctx.state));
     ctx.set(clicked && !isPinned ? firstPositions(m, clicked) : { row: -1, column: -1 });
   });
   canvas.addEventListener("dblclick", (event) => {
@@ -73,20 +82,11 @@ export function heatmapView(ctx) {
     if (clicked) ctx.set({ ...firstPositions(m, clicked), zoom: clampIndex(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
   });
   canvas.addEventListener("keydown", (event) => {
-    const pinned = pinnedOf(m, ctx.state);
     if (event.key === "Escape") ctx.set({ row: -1, column: -1, zoom: 0 });
     else if (event.key === "+" || event.key === "-") {
       ctx.set({ zoom: clampIndex(ctx.state.zoom + (event.key === "+" ? 1 : -1), MAX_ZOOM_STEPS + 1) });
     } else if (event.key in ARROWS) {
-      const [right, down] = ARROWS[event.key];
-      ctx.set(
-        pinned
-          ? firstPositions(m, {
-            row: clampIndex(pinned.row + down, m.nRows),
-            column: clampIndex(pinned.column + right, m.nColumns),
-          })
-          : firstPositions(m, { row: 0, column: 0 }),
-      );
+      ctx.set(firstPositions(m, neighbourCell(event.key, pinnedOf(m, ctx.state), m)));
     } else return;
     event.preventDefault();
     event.stopPropagation();

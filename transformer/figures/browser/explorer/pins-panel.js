@@ -6,6 +6,7 @@ import { makeBar } from "../common/legend.js";
 import { makeMosaic } from "../common/mosaic.js";
 import { headName, sentenceCase } from "../common/naming.js";
 import { rowsAreRead } from "../common/matrix.js";
+import { paintPixels } from "../common/thumbnail.js";
 import { KINDS, TERMS } from "../common/options.js";
 import {
   attentionText,
@@ -172,10 +173,8 @@ export function makePins(ctx) {
       pictureId: `${state.pin} ${state.way} ${rowsAreRead(state)}`,
       describe: (layer, head) => description(weightOf({ layer, head }), pinned),
       picture: (canvas, layer, head) => {
-        [canvas.width, canvas.height] = [1, 1];
-        const pen = canvas.getContext("2d");
-        pen.fillStyle = theme.css(Math.round(255 * Math.min(weightOf({ layer, head }).weight, 1)));
-        pen.fillRect(0, 0, 1, 1);
+        const level = Math.round(255 * Math.min(weightOf({ layer, head }).weight, 1));
+        paintPixels(canvas, 1, 1, () => theme.ramp[level]);
       },
     });
   }

@@ -2,8 +2,8 @@
 // values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
-import { ARROWS, clampIndex, colours, el, tokenText } from "../common/base.js";
-import { cellAt, cornerOf, drawTable, layoutCells } from "../common/cells.js";
+import { ARROWS, colours, el, tokenText } from "../common/base.js";
+import { cellAt, cornerOf, drawTable, isSameCell, layoutCells, neighbourCell } from "../common/cells.js";
 import { makeBar } from "../common/legend.js";
 import { numberText } from "../common/numbers.js";
 import { makeStage } from "../common/stage.js";
@@ -110,7 +110,7 @@ export function contributionsView(container, report) {
   }
 
   function hover(next) {
-    if (next?.row === hovered?.row && next?.column === hovered?.column) return;
+    if (isSameCell(next, hovered)) return;
     hovered = next;
     redraw();
   }
@@ -150,18 +150,12 @@ export function contributionsView(container, report) {
     });
     canvas.addEventListener("click", (event) => {
       const clicked = cellUnderPointer(event);
-      select(clicked && clicked.row === cell?.row && clicked.column === cell?.column ? null : clicked);
+      select(isSameCell(clicked, cell) ? null : clicked);
     });
     canvas.addEventListener("keydown", (event) => {
       if (event.key === "Escape") select(null);
-      else if (event.key in ARROWS) {
-        const [right, down] = ARROWS[event.key];
-        select(
-          cell
-            ? { row: clampIndex(cell.row + down, m.nRows), column: clampIndex(cell.column + right, m.nColumns) }
-            : { row: 0, column: 0 },
-        );
-      } else return;
+      else if (event.key in ARROWS) select(neighbourCell(event.key, cell, m));
+      else return;
       event.preventDefault();
     });
 
