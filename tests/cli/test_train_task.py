@@ -67,3 +67,11 @@ def test_an_invalid_option_gives_a_one_sentence_error(
 ) -> None:
     check_refused(shell("train", *arguments, "--run-folder", tmp_path / "run"), message)
     assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:
+    options = ("--run-folder", tmp_path / "run", *QUICK_OPTIONS)
+    result = shell("train", "--task", "copy", *options, "--learning-rate", "1e38", "--steps", 9)
+    assert result.status == 1
+    assert "error: the loss was nan" in result.err
+    assert RunFolder(tmp_path / "run").state()["status"] == "failed"

@@ -167,6 +167,11 @@ def test_a_corrupt_folder_is_imported_whole_or_not_at_all(
         load_checkpoint(imported)
 
 
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="there is no folder"):
+        import_folder(tmp_path / "none", tmp_path / "out")
+
+
 def test_a_pickle_is_read_on_request(folder: Path, tmp_path: Path) -> None:
     import_folder(folder, tmp_path / "safe")
     convert_to_pickle(folder)

@@ -100,6 +100,22 @@ def test_the_model_card_is_valid_for_the_hub(
     assert card.text.strip() == "# English to French\n\nlanguage: not metadata"
 
 
+def test_an_unsaved_model_gets_a_card_with_its_shape(
+    tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "a", languages=("no", "pt-BR"))
+    card = ModelCard((tmp_path / "a" / "README.md").read_text("utf-8"))
+    assert card.data.to_dict()["language"] == ["no", "pt-BR"]
+    assert card.data.to_dict()["license"] == "unknown"
+    assert card.text.lstrip().startswith("# A translation model, Norwegian to Portuguese (BR)\n")
+    assert "2 layers in each stack, 4 heads, d_model 64" in card.text
+    assert "No licence is stated." in card.text
+    Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "b", license="mit")
+    card = ModelCard((tmp_path / "b" / "README.md").read_text("utf-8"))
+    assert "language" not in card.data.to_dict()
+    assert "Licence: mit." in card.text
+
+
 def test_saving_errors_are_one_sentence_and_leave_no_folder(
     translator: Translator, tmp_path: Path
 ) -> None:

@@ -7,6 +7,7 @@ import gzip
 import html
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,3 +108,25 @@ def test_files_are_saved_atomically(
         ExplorerView([PackedTrace(trace)], {}).save(path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["attention.html"]
+
+
+INVALID_STATES: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown name": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
+    "an unknown view": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
+    "an unknown kind": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
+    "a kind that was not recorded": (
+        {"kind": "encoder"},
+        "no weights of kind 'encoder'; it has cross",
+    ),
+    "a layer too many": ({"layer": 3}, "no layer 3; the layers are 0 to 2"),
+    "a head too many": ({"layer": 0, "head": 4}, "no head 4; the heads are 0 to 3"),
+    "a head among several": ({"heads": "1.1,1.9"}, "no head 9; the heads are 0 to 3"),
+    "no number": ({"zoom": "near"}, "zoom must be a whole number from 0 to 6, not 'near'"),
+}
+
+
+@pytest.mark.parametrize("case", INVALID_STATES)
+def test_missing_kinds_layers_and_heads_are_refused(case: str) -> None:
+    state, message = INVALID_STATES[case]
+    with pytest.raises(ValueError, match=message):
+        ExplorerView([PackedTrace(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)

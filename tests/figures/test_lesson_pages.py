@@ -117,6 +117,12 @@ def test_markdown_to_html(markdown: str, html: str) -> None:
     assert html_of(markdown) == html
 
 
+@pytest.mark.parametrize("formula", [r"$\nosuch$", "$x_{i$", "$x}$", "$x_$"])
+def test_invalid_formulas_are_refused(formula: str) -> None:
+    with pytest.raises(ValueError, match=r"^The formula .*\.$"):
+        html_of(formula)
+
+
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 def test_markdown_creates_no_other_tags(text: str) -> None:
     page = ParsedHtml(html_of(text))

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, component_data, messages, view
+from tests.pages.conftest import Visit, browser_views, component_data, messages, view
 from transformer import Trace, Translator
+from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
+from transformer.measures.registry import VECTORS
 from transformer.ui.pages.home import trace_files
 from transformer.ui.services import shared
 from transformer.ui.services.trace_cache import CachedTrace
@@ -73,6 +75,19 @@ def test_a_forced_token_is_compared_with_the_original(visit: Visit) -> None:
     app = visit("app.py?depth=heads", view="decoding", force="999:5")
     assert "There is no step 999 to change" in messages(app)[0]
     assert len(component_data(app)[0]["sides"]) == 1
+
+
+def test_vectors_are_sent_only_to_the_query_key_view(visit: Visit) -> None:
+    def parts(app: AppTest) -> set[str]:
+        return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
+
+    assert parts(visit("app.py?depth=heads")) == {"weights"}
+    # Without a head in the address, the browser first reports the head that it opens.
+    assert parts(visit("app.py?depth=heads", view="query-key", kind="decoder")) == {"weights"}
+    vector_parts = parts(
+        visit("app.py?depth=heads", view="query-key", kind="decoder", layer="1", head="2")
+    )
+    assert vector_parts == {"weights", *VECTORS}
 
 
 def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:

@@ -22,7 +22,8 @@ from tests.pages.class_visits import (
 )
 from tests.pages.conftest import Visit
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
-from transformer.jobs import Jobs
+from transformer.classroom.tab_runs import TabRun
+from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.training.run_config import PairsRun
@@ -81,6 +82,19 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
     assert jobs.run(her_run).status == "queued"
     only_class().end()
     assert "Someone else's run" in page_markdown(open_run(teacher, her_run))
+
+
+def test_a_run_of_several_students_has_one_card_with_their_names(visit: Visit, jobs: Jobs) -> None:
+    teacher = open_as_teacher(visit)
+    for name in ("Ann", "Bob"):
+        press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
+    [card] = run_cards(rerun(teacher))
+    assert (card["owner"], card["curve"], card["accuracy"]) == ("Ann, Bob", [], None)
+    folder = jobs.folder(card["name"])
+    folder.append_metrics({"step": 1, "loss": 2.5})
+    folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
+    [card] = run_cards(rerun(teacher))
+    assert (card["curve"], card["accuracy"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
 def test_a_class_race_gives_every_student_a_run_and_a_link_to_the_race(
@@ -160,6 +174,20 @@ def test_a_teacher_controls_the_race_of_the_class_and_its_students_do_not(
     only_class().end()
 
 
+def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
+    teacher = open_as_teacher(visit)
+    ann = join_as_student(visit, only_class(), "Ann")
+    earlier_run = jobs.submit(make_run_config("copy", title="Earlier"), "visitor-1")
+    her_run = submit_copy_run(visit, jobs, ann, "Hers")
+    assert "Move to front" not in {element.label for element in open_run(ann, her_run).button}
+    press(open_run(teacher, her_run), "Move to front")
+    assert (jobs.run(her_run).queue_position, jobs.run(earlier_run).queue_position) == (1, 2)
+    assert "Move to front" not in {element.label for element in open_run(teacher, her_run).button}
+    jobs.control(her_run, ann.session_state["visitor"], command="stop")
+    with pytest.raises(JobError, match="only queued runs"):
+        jobs.prioritize(her_run, ann.session_state["visitor"])
+
+
 def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
@@ -169,6 +197,19 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
     assert run_cards(rerun(teacher)) == []
     assert "is not shared" in " ".join(box.value for box in open_run(teacher, name).warning)
+
+
+def test_curves_of_runs_in_the_students_tabs_are_drawn_for_the_class(visit: Visit) -> None:
+    teacher = open_as_teacher(visit)
+    assert "Trained in the students' tabs" not in [header.value for header in teacher.header]
+    ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
+    for student, points in ((ann, [[25, 0.2], [50, 1.0]]), (bob, [[25, 0.1], [75, 1.0]])):
+        only_class().report_tab_run(student.session_state["visitor"], TabRun.read(points))
+    rerun(teacher)
+    assert "Trained in the students' tabs" in [header.value for header in teacher.header]
+    assert "2 of 2 runs have reached 99 %, after 50 to 75 steps" in page_markdown(teacher)
+    press(teacher, "Clear the curves")
+    assert not only_class().tab_runs()
 
 
 def test_students_train_in_their_tabs_with_different_seeds(visit: Visit) -> None:

@@ -23,8 +23,10 @@ from transformer.jobs import Computation, ComputationService
 from transformer.jobs.computation import (
     RESULT,
     RESULTS_FOLDER,
+    record_latest,
     report_computation,
 )
+from transformer.jobs.folder import JobFolder
 from transformer.measures.naming import display_text
 from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
@@ -112,6 +114,26 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
     assert files == ["All verdicts (.csv)", "Figures (.csv)"]
     app.button(key="open-norms-input").click().run()
     assert not app.get("plotly_chart")  # a finding that cannot be tested has no picture
+
+
+def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
+    visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
+) -> None:
+    runs, name = tmp_path / "runs", "positional"
+    key = store_finding(checkpoints, runs, name, results[name])
+    about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
+    folder = JobFolder(runs / RESULTS_FOLDER / key)
+    write_json(folder.path / "config.json", {"subject": about})
+    record_latest(folder)
+    (index_file,) = (runs / ".last").iterdir()
+    write_json(index_file, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
+    app = open_experiment(visit, sentences=str(N + 1))  # another corpus
+    app.toggle(key="findings-figures").set_value(True).run()
+    page_text = main_text(app)
+    assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
+    assert f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})" in page_text
+    assert f"{BADGES['does not hold here'][1]} Does not hold here" in page_text
+    assert "Run all" in [button.label for button in app.button]
 
 
 def test_results_on_uploaded_sentences_stay_private(

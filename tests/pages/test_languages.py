@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
 from tests.pages.conftest import Visit, component_data, messages, text_field, view
@@ -52,6 +53,11 @@ def model_folder(tmp_path: Path, checkpoints: Path) -> Path:
         card = front_matter(languages) if languages else ""
         (tmp_path / "all" / name / "README.md").write_text(f"{card}# A tiny model\n")
     return tmp_path / "all"
+
+
+def main_text(app: AppTest) -> str:
+    blocks = [*app.title, *app.header, *app.subheader, *app.markdown, *app.caption, *app.info]
+    return "\n".join(block.value for block in blocks).replace("\\", "")
 
 
 def test_languages_come_from_the_model_card(model_folder: Path) -> None:
@@ -102,6 +108,23 @@ def test_models_with_different_vocabularies_are_compared(
     first, second = (side["src"] for side in header["sides"])
     assert first != second
     assert {*first} & {*second}
+
+
+def test_french_references_are_not_used_for_another_target_language(
+    visit: Visit, model_folder: Path
+) -> None:
+    french = visit("pages/research.py", model_folder, experiment="alignment", sentences="120")
+    assert "with gold links" in main_text(french)
+    italian = visit(
+        "pages/research.py", model_folder, experiment="alignment", sentences="120", model="en-it"
+    )
+    page_text = main_text(italian)
+    assert "this model writes Italian" in page_text
+    assert "120 without a translation (the model's own is used)" in page_text
+    assert "no gold links" in page_text
+    assert "Hand-aligned" not in italian.button_group[1].options
+    into_english = visit("pages/research.py", model_folder, experiment="alignment", model="fr-en")
+    assert not {"Bundled sentences", "Hand-aligned"} & {*into_english.button_group[1].options}
 
 
 @pytest.fixture(scope="module")

@@ -124,6 +124,19 @@ def test_the_browser_sends_the_question_of_the_drawn_sentence(visit: Visit) -> N
     assert {name: getattr(view(app), name) for name in start_fields} == start_fields
 
 
+def test_giving_up_shows_an_answer(visit: Visit) -> None:
+    prepared = prepared_lesson("off")
+    if prepared.question is None:
+        pytest.skip(f"no model here shows it: {prepared.reason}")
+    app = open_lesson(visit, "off", "app.py?depth=off")
+    app.button("show-off").click().run()
+    assert view(app).off == prepared.question.answer_fields["off"] != ""
+    assert prepared.question.answer in verdict(app)
+    app.button("check-off").click().run()
+    assert "**Correct.**" in verdict(app)
+    assert "The one answer is wrong." in main_text(app)
+
+
 @pytest.mark.parametrize("lessons", [CORE, EXTRA], ids=["core", "more"])
 def test_the_course_leads_from_the_first_lesson_to_the_end(
     visit: Visit, lessons: tuple[Lesson, ...]

@@ -20,7 +20,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.inside import TOPICS
-from transformer.ui.pages.inside.positions import position_models
+from transformer.ui.pages.inside.positions import extrapolation, position_models
 
 PAGE = "pages/inside.py?tab=positions"
 
@@ -84,6 +84,12 @@ def test_an_invalid_sentence_is_reported(visit: Visit, text: str, reason: str) -
     assert reason in messages(app)[0]
     assert not charts(app)
     assert charts(app.button_group[1].set_value("waves").run())  # needs no sentence
+
+
+@pytest.mark.parametrize("waves", ["64", "-1", "a", "1,,2", "1,2,3,4,5,6,7"])
+def test_invalid_waves_are_reported(visit: Visit, waves: str) -> None:
+    app = visit(PAGE, topic="waves", waves=waves)
+    assert "up to 6 dimensions from 0 to 63" in messages(app)[0]
 
 
 def test_a_head_is_selected_and_linked(visit: Visit) -> None:
@@ -157,6 +163,18 @@ def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path:
     assert text.count("no vector") == 9 + 1  # nine lengths, and the explanation
     # Another visitor sees the stored result at once.
     assert len(charts(visit(PAGE, topic="far", **model_params))) == 1
+
+
+def test_later_positions_are_measured_for_a_language(
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extrapolation, "START_POSITIONS", (0, 40))
+    monkeypatch.setattr(extrapolation, "JOINED_COUNTS", (1, 2, 400))
+    app = visit(PAGE, topic="far")
+    measure(app, "Measure later positions")
+    (chart,) = charts(app)
+    assert len(chart["data"]) == 3
+    assert "at most 512 can be translated at once" in all_text(app)
 
 
 def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit) -> None:

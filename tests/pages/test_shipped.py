@@ -112,6 +112,17 @@ def test_a_shipped_run_is_a_model_on_the_other_pages(visit: Visit, folder: Path)
     assert text_field(app)["typed"] == "a b c"
 
 
+def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) -> None:
+    app = visit(PAGE, folder, run="training")
+    assert not messages(app)
+    assert "Train a similar one" not in labels(app)
+    assert [box.value for box in app.selectbox][:2] == ["loss", "bleu"]
+    assert [data["steps"] for data in component_data(app) if "probes" in data] == [[0, 2]]
+    app.button("go-app.py").click().run()
+    assert not messages(app)
+    assert view(app).model == "tiny"
+
+
 def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     (folder / RUNS / "toy-reverse" / "config.json").unlink()
     (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))

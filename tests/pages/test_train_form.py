@@ -12,6 +12,7 @@ from tests.pages.train_visits import (
     PAGE,
     PAIRS,
     TSV,
+    labels,
     number_field,
     open_form,
 )
@@ -19,6 +20,7 @@ from transformer.jobs import Jobs
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings
 from transformer.ui.pages.training import draft, own_pairs, setup
+from transformer.ui.services.uploads import decode_text
 
 
 def test_the_form_opens_with_the_examples_settings_and_trains_them(
@@ -52,6 +54,22 @@ def test_a_late_message_of_the_closed_form_does_not_reopen_it(
     draft.open_form("reverse")
     setup._change_task("task-1")
     assert session["draft"] == draft.Draft("copy", number=2)
+
+
+def test_every_setting_can_be_reset_alone_and_with_all_others(visit: Visit, jobs: Jobs) -> None:
+    app = open_form(visit(PAGE), "reverse")
+    steps = default_settings("reverse")["steps"]
+    assert "Reset all settings" not in labels(app)
+    number_field(app, "Steps").set_value(31).run()
+    number_field(app, "Heads").set_value(8).run()
+    button(app, f"Reset to {steps}").click().run()
+    assert number_field(app, "Steps").value == steps
+    assert number_field(app, "Heads").value == 8
+    number_field(app, "Letters").set_value(5).run()
+    button(app, "Reset all settings").click().run()
+    assert number_field(app, "Heads").value == 4
+    assert number_field(app, "Letters").value == 10
+    assert "Reset all settings" not in labels(app)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +138,46 @@ def test_invalid_pairs_are_rejected_in_one_sentence(
     assert button(app, "Train").disabled
 
 
+def test_a_file_must_be_utf_8_and_a_csv_is_read() -> None:
+    assert decode_text(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
+    with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
+        decode_text(b"cat\ncaf\xe9", "a.csv")
+    with pytest.raises(ValueError, match="NUL"):
+        decode_text("cat\tchat".encode("utf-16-le"), "a.tsv")
+    for separator in ",;":
+        rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
+        assert own_pairs.read_with_layout(rows, "a.csv", 5000)[0][3] == (
+            f"one{separator} 3",
+            "un 3",
+        )
+    with pytest.raises(ValueError, match="line 2 has an empty source"):
+        own_pairs.read_with_layout("a,b\n,c\n", "a.csv", 5000)
+    for rows, row in (("a,b\nc\n", "line 2 has 1 part;"), ("d,e\na,b\n1,2,3\n", "line 3 has 3 pa")):
+        with pytest.raises(ValueError, match=rf"a\.csv, {row}.* every line needs two.*in quotes"):
+            own_pairs.read_with_layout(rows, "a.csv", 5000)
+    assert own_pairs.read_with_layout(own_pairs.tsv(PAIRS).decode(), "x", 5000)[0] == PAIRS
+
+
 def format_pairs(line: str) -> str:
     return "".join(line.format(src, tgt) for src, tgt in PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        (format_pairs("{}|{}\n"), "a vertical bar"),
+        ("| en | fr |\n|----|:--:|\n" + format_pairs("| {} | {} |\n"), "a vertical bar"),
+        (format_pairs("{}    {}\n"), "two columns"),
+        (format_pairs("{}\n{}\n\n"), "alternating lines"),
+        (format_pairs("{}\t{}\n"), "a tab"),
+        (format_pairs("{},{}\n"), "comma-separated"),
+    ],
+)
+def test_pairs_are_read_in_every_layout(text: str, layout: str) -> None:
+    read_pairs, layout_name = own_pairs.read_with_layout(text, "The text", 5000)
+    assert read_pairs[-30:] == PAIRS
+    assert len(read_pairs) == 30
+    assert layout_name.startswith(layout)
 
 
 def test_few_pairs_get_few_steps_and_a_selected_number_stays(visit: Visit, jobs: Jobs) -> None:

@@ -104,6 +104,21 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert app.button("train-reverse")
 
 
+def test_the_owner_is_not_in_the_address_and_differs_between_visitors(
+    visit: Visit, jobs: Jobs
+) -> None:
+    owners = []
+    for _ in range(2):
+        app = visit(PAGE)
+        app.button("train-reverse").click().run()
+        owners.append(app.session_state["visitor"])
+        assert set(app.query_params) == {"run"}
+    [run] = jobs.runs()  # the same run was submitted twice
+    assert run.holders == tuple(owners)
+    assert len(set(owners)) == 2
+    assert all(len(owner) == 32 for owner in owners)
+
+
 def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jobs) -> None:
     name = submit_run(jobs)
     path = write_run(jobs, name, "running")
