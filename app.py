@@ -19,7 +19,6 @@ from transformer.ui.pages.home import (  # noqa: E402
     glance,
     steps,
     switch,
-    trace_files,
 )
 from transformer.ui.server import asgi  # noqa: E402
 from transformer.ui.widgets import page  # noqa: E402
@@ -34,12 +33,8 @@ PARTS = {
 
 def home() -> None:
     with page.page(HOME) as model:
-        view = state.view(Home)
-        if view.trace:
-            trace_files.show()
-        else:
-            glance.show(model)
-            PARTS[view.depth](model)
+        glance.show(model)
+        PARTS[state.view(Home).depth](model)
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

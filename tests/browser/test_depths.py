@@ -148,11 +148,11 @@ def test_on_a_phone_the_pictures_of_all_heads_come_before_the_tools(
     bundled_app: str, new_page: NewPage
 ) -> None:
     page = new_page(390)
-    page.goto(f"{bundled_app}/?depth=heads")
+    page.goto(f"{bundled_app}/?depth=heads&more=1")
     wait_for_script_run(page)
     top = bounding_box(page.locator(".hu-mosaic [role=radio]").first)["y"]
     assert top <= 420
     chosen = bounding_box(page.locator(".hu-kinds [aria-pressed=true]"))  # its row scrolls
     assert 0 <= chosen["x"] <= 390 - chosen["width"] / 2
-    tools = page.get_by_role("button", name="Decoding settings")
+    tools = page.get_by_role("button", name="Compare", exact=True)
     assert bounding_box(tools)["y"] > top

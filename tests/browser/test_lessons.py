@@ -145,3 +145,12 @@ def test_pictures_are_on_the_first_screen_and_hide_the_answer(
     open_expander(page, "Show the question again")
     expect(card.locator(".hu-marked")).to_have_count(1)
     expect(card.locator(".hu-hidden")).to_have_count(0)
+
+    page.goto(f"{bundled_app}/learn?lesson=infinity")  # a question that Python makes
+    expect(card.locator(".hu-hidden").first).to_be_visible()
+    wait_for_script_run(page)
+    assert bounding_box(card.locator(".hu-lesson-picture"))["y"] <= lowest
+    assert answer_if_asked(page)
+    open_expander(page, "Show the question again")
+    expect(card.locator(".hu-lesson-picture")).to_be_visible()
+    expect(card.locator(".hu-hidden")).to_have_count(0)

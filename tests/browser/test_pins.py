@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.explorer_file import open_explorer, open_html
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures import PackedTrace, explorer_page
+from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
 
@@ -143,12 +144,13 @@ def test_notices_link_to_their_heads_and_options_are_one_click_away(
     expect(page.locator(".hu-notices")).to_be_hidden()
 
     open_explorer(page, tmp_path, TRACE, more=0)
-    colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
-    expect(page.get_by_label("Zoom")).to_be_visible()
+    colour, more = page.get_by_label("Colour"), page.get_by_role("button", name="More tools")
     expect(colour).to_have_count(0)
+    expect(page.get_by_role("tab")).to_have_text(["Heads", "Heatmap"])
+    expect(page.get_by_role("button", name="Export")).to_have_count(0)
     more.press("Enter")
-    expect(more).to_have_text("Fewer options")
+    expect(page.get_by_role("tab")).to_have_count(len(EXPLORER))
     colour.select_option("linear")
-    more.click()
+    page.get_by_role("button", name="Fewer tools").click()
     expect(colour).to_be_visible()  # an option with another value than its default stays visible
     expect(page.get_by_label("Start and end")).to_have_count(0)

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.explorer_file import bounding_box
 from tests.browser.site_page import translation_when_finished, wait_until_ready
 from tests.live_app import http_server
 from transformer import Translator
@@ -42,6 +43,7 @@ def test_a_sentence_is_translated_as_in_python(
     expect(heads_tab).to_have_attribute("aria-selected", "true")
     assert "depth=heads" in page.url
     view_address = page.url
+    page.get_by_role("button", name="More tools").click()
     for name in ("Model", "Heatmap", "Query–key", "Decoding", "Compare"):
         page.get_by_role("tab", name=name).click()
         expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
@@ -137,6 +139,21 @@ def test_on_a_phone_the_translation_stays_in_view_and_everything_fits(
         assert page.evaluate(background) == "rgb(18, 22, 28)"
         for figure in page.locator(".hu").all():
             assert figure.evaluate("node => getComputedStyle(node).color") == "rgb(232, 235, 239)"
+
+
+@pytest.mark.parametrize(("width", "height", "lowest"), [(1366, 768, 300), (390, 844, 420)])
+def test_pictures_of_lessons_are_on_the_first_screen_and_hide_the_answer(
+    site_address: str, new_page: NewPage, width: int, height: int, lowest: int
+) -> None:
+    page = new_page(width)
+    page.set_viewport_size({"width": width, "height": height})
+    picture = page.locator(".hu-lesson-picture")
+    for name in ("umbrella", "infinity"):  # made in the browser, and by Python
+        page.goto(f"{site_address}lessons/{name}.html")
+        expect(picture.locator(".hu-hidden").first).to_be_visible()
+        assert bounding_box(picture)["y"] <= lowest
+    page.locator("details.right summary").first.click()
+    expect(picture.locator(".hu-hidden")).to_have_count(0)
 
 
 def test_a_lesson_opens_the_live_model(site_address: str, new_page: NewPage) -> None:

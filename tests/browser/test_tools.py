@@ -150,7 +150,8 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
 def test_keys_and_exports_work_in_a_notebooks_frame_and_in_a_shadow_root(
     page: Page, tmp_path: Path
 ) -> None:
-    explorer = ExplorerView([PackedTrace(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    state = {"view": "heatmap", "layer": 1, "head": 2, "more": 1}
+    explorer = ExplorerView([PackedTrace(TRACE)], state)
     open_html(page, tmp_path, f"<p>{explorer._repr_html_()}</p>")
     notebook_frame = page.frame_locator("iframe")
     expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 2, head 3")
@@ -180,7 +181,7 @@ def test_keys_and_exports_work_in_a_notebooks_frame_and_in_a_shadow_root(
 
 def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
     """Mount the explorer in a shadow root, as Streamlit does."""
-    start = {"view": "heatmap", "layer": 0, "head": 0}
+    start = {"view": "heatmap", "layer": 0, "head": 0, "more": 1}
     data = base64.b64encode(explorer_data([PackedTrace(trace)], start)).decode()
     return open_script(
         page,

@@ -1,8 +1,7 @@
-"""Traces of other models and trace files: every view draws them or says what they lack."""
+"""Traces of other models: every view draws them or says what they lack."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.explorer_file import open_explorer
-from transformer import Trace, Translator
+from transformer import Trace
 from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
@@ -21,7 +20,6 @@ MISSING = {
     "decoding": "its decoding steps are unknown",
     "compare": "Choose something to compare with above",
 }
-TEXT = "A pilot finds bread."
 
 
 def weights(rows: int, columns: int) -> list[np.ndarray]:
@@ -73,28 +71,3 @@ def test_every_view_draws_the_trace_or_says_what_it_lacks(page: Page, tmp_path: 
     expect(heading).to_have_text("Layer 1, head 2")
     page.get_by_role("tab", name="Model").click()
     expect(page.locator(".hu-view .hu-thumb")).to_have_count(2 * (3 + 1 + 2))
-
-
-def test_an_opened_trace_works_in_every_view_and_after_a_reload(
-    page: Page, app: str, checkpoints: Path, tmp_path: Path
-) -> None:
-    Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).save_npz(tmp_path / "mine.npz")
-    page.goto(f"{app}/?depth=heads&text=She+hides+books.")
-    page.get_by_role("button", name="Open trace").click()
-    page.locator("input[type=file]").first.set_input_files(tmp_path / "mine.npz")
-    pilot_button = page.get_by_role("button", name="pilot", exact=True).first
-    expect(pilot_button).to_be_visible()
-    expect(page.get_by_text("mine.npz · 2 layers of 4 heads")).to_be_visible()
-    expect(page).to_have_url(re.compile("trace=[0-9a-f]{16}"))
-    for view in EXPLORER:
-        name = {"query-key": "Query–key"}.get(view, view.capitalize())
-        page.get_by_role("tab", name=name, exact=True).click()
-        if view == "compare":
-            expect(page.locator("body")).to_contain_text(MISSING[view])
-        else:
-            expect(page.locator("body")).not_to_contain_text("not in this")
-    page.reload()
-    expect(page.get_by_text("mine.npz · 2 layers of 4 heads")).to_be_visible()
-    page.get_by_role("button", name="Back to the checkpoint").click()
-    expect(page.get_by_role("button", name="books", exact=True).first).to_be_visible()
-    expect(page).not_to_have_url(re.compile("trace="))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,6 +153,23 @@ def test_each_lesson_works_with_a_bundled_checkpoint(models: dict[str, Model]) -
         if all(isinstance(prepare(lesson, model), str) for model in suitable_models(lesson, models))
     }
     assert not missing
+
+
+def test_every_question_made_in_python_has_a_picture_with_hidden_cells(
+    models: dict[str, Model],
+) -> None:
+    for lesson in LESSONS:
+        if lesson.build is None or lesson.in_place:  # its page is the picture
+            continue
+        for _, question in questions_of(lesson.name, models):
+            assert question.picture is not None, lesson.name
+            rows, columns = question.picture["rows"], question.picture["columns"]
+            weights = np.array(question.picture["weights"])
+            assert weights.shape == (len(rows), len(columns)), lesson.name
+            assert weights.min() >= 0, lesson.name
+            assert weights.max() == 1, lesson.name
+            is_complete = question.picture["rowsBefore"] == len(rows)
+            assert question.picture["hidden"] or not is_complete, lesson.name
 
 
 def word_weights(case: LessonCase, question: Question) -> dict[str, float]:

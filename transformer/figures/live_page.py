@@ -41,13 +41,17 @@ def live_script() -> JoinedModules:
     """Return the script of the first page and of the lessons, and the style of all views."""
     imports = "".join(
         f'import {{ {name} }} from "./{file}.js";\n'
-        for name, file in (("openLesson", "site/live-lesson"), ("openLive", "site/live"))
+        for name, file in (
+            ("openLesson, openPicture", "site/live-lesson"),
+            ("openLive", "site/live"),
+        )
     )
     read_function = (
         "const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');\n"
     )
     start = (
         'if (read("hu-lesson")) openLesson(TABS, read("hu-site"), read("hu-lesson"));\n'
+        'else if (read("hu-question")) openPicture(read("hu-question"));\n'
         'else openLive(TABS, read("hu-site"));\n'
     )
     return join_modules(f"{TABS}\n{imports}{read_function}{start}")

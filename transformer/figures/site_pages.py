@@ -95,6 +95,8 @@ class CourseStep:
         quote: a line in which to find the mistake.
         train_link: the page that trains such a model.
         start_link: where the reader finds the answer, if there are no choices.
+        question_picture: of a question that is not asked about a model in the page, as
+            `questions/case.js` describes it.
         site, live: data of the models and of this lesson for `site/live-lesson.js`; None if the
             question is not asked about a model in the page.
     """
@@ -112,6 +114,7 @@ class CourseStep:
     view_link: ViewLink | None = None
     train_link: ViewLink | None = None
     start_link: ViewLink | None = None
+    question_picture: Mapping[str, Any] | None = None
     site: Mapping[str, Any] | None = None
     live: Mapping[str, Any] | None = None
 
@@ -124,6 +127,8 @@ def step_page(
 ) -> str:
     """Return the page of one question."""
     parts = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
+    if step.live is not None or step.question_picture is not None:
+        parts.append('<div id="hu-picture" class="hu hu-file"></div>')
     parts += [f"<p>{html_of(note)}</p>" for note in step.notes]
     if step.live is not None and step.site is not None:
         parts.append(f'<div id="hu-live">{NOT_STARTED}</div>')
@@ -141,10 +146,12 @@ def step_page(
     parts.append(f'<div id="hu-answers">{"".join(answers)}</div>')
     links = [_step_link("← ", previous_step), _step_link("", next_step, " →")]
     parts.append(f'<nav class="way" aria-label="Steps">{"".join(links)}</nav>')
-    scripts = ""
+    data = ""
     if step.live is not None and step.site is not None:
         data = json_script("hu-site", step.site) + json_script("hu-lesson", step.live)
-        scripts = f'{data}\n<script type="module" src="../live.js"></script>'
+    elif step.question_picture is not None:
+        data = json_script("hu-question", step.question_picture)
+    scripts = f'{data}\n<script type="module" src="../live.js"></script>' if data else ""
     return _page(step.title, parts, footer, "../", scripts)
 
 
@@ -196,7 +203,9 @@ def _choice_details(choice: AnswerChoice) -> str:
     """Return an answer to choose; the shared name closes the others when one opens."""
     word = "✓ Correct." if choice.right else "✗ Incorrect."
     feedback = f"<p><b>{word}</b> {html_of(choice.feedback)}</p>"
-    return f'<details name="guess"><summary>{html_of(choice.label)}</summary>{feedback}</details>'
+    kind = ' class="right"' if choice.right else ""
+    label = f"<summary>{html_of(choice.label)}</summary>"
+    return f'<details name="guess"{kind}>{label}{feedback}</details>'
 
 
 def _answer_details(step: CourseStep) -> str:
@@ -210,7 +219,9 @@ def _answer_details(step: CourseStep) -> str:
     if step.train_link is not None:
         link = _link(f"../{step.train_link.file}", escape(step.train_link.title))
         parts.append(f"<p>{link}</p>")
-    return f'<details class="look"><summary>Show the answer</summary>{"".join(parts)}</details>'
+    return (
+        f'<details class="look right"><summary>Show the answer</summary>{"".join(parts)}</details>'
+    )
 
 
 def _step_link(before_title: str, step: CourseStep | None, after_title: str = "") -> str:

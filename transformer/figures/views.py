@@ -39,8 +39,8 @@ so on."""
 
 EXPLORER = {
     "heads": "heads/heads",
-    "model": "explorer/model",
     "heatmap": "explorer/heatmap",
+    "model": "explorer/model",
     "query-key": "querykey/querykey",
     "decoding": "decoding/decoding",
     "compare": "compare/compare",

@@ -85,12 +85,6 @@ def change(page: str = "", /, **values: Any) -> None:
     set_fields(page, **values)
 
 
-def replace_view(page: str, new_view: View) -> None:
-    """Replace the whole view, as if a link to it had been opened; for callbacks."""
-    change(page, **{field.name: getattr(new_view, field.name) for field in fields(new_view)})
-    st.session_state[_VISIT_COUNT] = visit_count() + 1
-
-
 def open_view(page: str, new_view: View) -> None:
     """Replace the view except `PERSONAL_FIELDS` without a user action, before anything is drawn."""
     names = [field.name for field in fields(new_view) if field.name not in PERSONAL_FIELDS]

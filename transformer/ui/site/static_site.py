@@ -203,6 +203,7 @@ def course_step(
         if lesson.task
         else None,
         start_link=start_link,
+        question_picture=question.picture,
     )
     return answered, content
 

@@ -218,10 +218,7 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         message = str(error).replace(str(folders[name]), name)
         st.error(plain(f"The checkpoint {name} cannot be opened. {message}"))
         st.stop()
-    if not getattr(
-        state.page_view(), "trace", ""
-    ):  # an opened trace file has its own layers and heads
-        problems += state.clamp(model.n_layers, model.n_heads)
+    problems += state.clamp(model.n_layers, model.n_heads)
     if state.view().text == EXAMPLE != model.description.default_text:
         state.set_fields(text=model.description.default_text)
     return model

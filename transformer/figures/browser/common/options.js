@@ -23,17 +23,18 @@ const OPTIONS = {
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
-// Options that are always shown. “More options” shows the others; an option that differs from its default stays
-// visible, and a single hidden option is shown.
-const ALWAYS_SHOWN = ["measure", "order", "zoom"];
+// Options that are always shown. “More tools” shows the others; an option that differs from its default stays visible,
+// except the row of a word, which comes with the head.
+const ALWAYS_SHOWN = ["measure", "order"];
 
-// `set(changes)` is called with the user's changes. `kinds` is the choice of a kind, `node` has the other controls.
+// `set(changes)` is called with the user's changes. `kinds` is the choice of a kind, `node` has the options, and `more`
+// is the button that shows all of them.
 export function makeControls(set) {
   const kinds = el("div", { class: "hu-segments hu-kinds", role: "group", "aria-label": "Kind of attention" });
   const options = el("div", { class: "hu-options" });
-  const more = el("button", { type: "button", class: "hu-button hu-moreoptions" });
+  const more = el("button", { type: "button", class: "hu-button hu-moretools" });
   more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));
-  const node = el("div", { class: "hu-controls" }, options, more);
+  const node = el("div", { class: "hu-controls" }, options);
   const selects = new Map();
   for (const [name, { label, title, choices }] of Object.entries(OPTIONS)) {
     const select = el("select", {}, ...optionsOf(choices));
@@ -63,13 +64,12 @@ export function makeControls(set) {
     kinds.hidden = availableKinds.length < 2;
     const unusable = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
     const usable = viewOptions.filter((name) => !unusable[name]);
-    const defaultOptions = usable.filter((name) => !ALWAYS_SHOWN.includes(name) && state[name] === defaults[name]);
-    const extraOptions = defaultOptions.length > 1 ? defaultOptions : [];
-    const visible = usable.filter((name) => state.more || !extraOptions.includes(name));
-    more.hidden = !extraOptions.length;
-    node.hidden = !visible.length && more.hidden;
+    const visible = usable.filter((name) =>
+      state.more || ALWAYS_SHOWN.includes(name) || (name !== "word_row" && state[name] !== defaults[name])
+    );
+    node.hidden = !visible.length;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));
-    more.textContent = state.more ? "Fewer options" : "More options";
+    more.textContent = state.more ? "Fewer tools" : "More tools";
     const nodes = visible.map((name) => selects.get(name));
     // Update only what changed: an open list would close, and the focus would be lost.
     if (nodes.length !== options.children.length || nodes.some((node, i) => node !== options.children[i])) {
@@ -82,7 +82,7 @@ export function makeControls(set) {
   const setChoices = (name, choices) =>
     selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
 
-  return { kinds, node, draw, setChoices };
+  return { kinds, node, more, draw, setChoices };
 }
 
 const optionsOf = (choices) => Object.entries(choices).map(([value, text]) => el("option", { value }, text));

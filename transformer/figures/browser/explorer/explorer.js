@@ -19,6 +19,7 @@ import { startState } from "../trace/explorer-data.js";
 import { measureNames } from "../trace/head-measures.js";
 import { notices } from "../trace/sentence-heads.js";
 
+const FIRST_TABS = ["heads", "heatmap"]; // the other tabs are shown with “More tools”
 const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
 const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
 
@@ -119,9 +120,12 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const help = makeHelp(ctx, () => view());
   const largerButton = makeLarger(ctx);
   const exactButton = makeExact(ctx);
-  tools.append(exportMenu.node, ...(live ? [] : [exactButton.node, largerButton.node]), help.button); // the app has these for the whole page
+  const pageButtons = live ? [] : [exactButton.node, largerButton.node]; // the app has these for the whole page
+  tools.append(controls.more, exportMenu.node, ...pageButtons, help.button);
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
+
+  const tabNames = () => ctx.views.filter((name) => state.more || FIRST_TABS.includes(name) || name === state.view);
 
   function view() {
     if (!openViews.has(state.view)) openViews.set(state.view, views[state.view].make(ctx));
@@ -199,7 +203,9 @@ export function explorerView(root, report, views, live = false, canForce = live)
       const isSelected = tab.dataset.view === state.view;
       tab.setAttribute("aria-selected", String(isSelected));
       tab.tabIndex = isSelected ? 0 : -1;
+      tab.hidden = !tabNames().includes(tab.dataset.view);
     }
+    exportMenu.node.hidden = !state.more;
     const currentView = view();
     if (panel.firstChild !== currentView.node) panel.replaceChildren(currentView.node);
     const kinds = currentView.kinds === false ? [] : side.kinds;
@@ -219,7 +225,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
   }
 
   tabs.addEventListener("keydown", (event) => {
-    const names = ctx.views;
+    const names = tabNames();
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();

@@ -75,6 +75,7 @@ export function makeHeadChips(ctx) {
   // `shownHeads` are drawn with the line styles `styles`.
   function draw(shownHeads, styles) {
     const { side, state } = ctx;
+    node.hidden = !state.more && !state.heads;
     const layerHeads = headsOfLayer(side, state.layer);
     const chipHeads = [...layerHeads, ...shownHeads.filter(({ layer }) => layer !== state.layer)];
     const depth = side.depths[state.kind];

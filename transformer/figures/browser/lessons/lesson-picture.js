@@ -1,4 +1,5 @@
-// The picture of a lesson's question: attention between words, with its answer hidden or marked.
+// The picture of a lesson's question: a table of cells, the darker the greater their number, with its answer hidden or
+// marked.
 
 import { el, svgNode } from "../common/base.js";
 

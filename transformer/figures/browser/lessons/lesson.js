@@ -1,5 +1,5 @@
-// The question of a lesson, made from the packed trace of its sentence and sent to the page, and its picture. The
-// answer is hidden in the picture until the page shows it.
+// The question of a lesson, made from the packed trace of its sentence and sent to the page, and its picture; or the
+// picture of a question that Python has made. The answer is hidden in the picture until the page shows it.
 
 import { el } from "../common/base.js";
 import { lessonPicture } from "./lesson-picture.js";
@@ -14,6 +14,7 @@ export function lessonView(root, report) {
   async function show(data) {
     const number = ++showCount;
     const { header, makeCase } = unpackCase(data);
+    if (header.picture) return node.replaceChildren(lessonPicture(header.picture, header.answered));
     const reply = await questionOf(header.lesson, makeCase);
     if (number !== showCount) return; // newer data
     node.replaceChildren();

@@ -16,7 +16,7 @@ import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
  */
 /** @typedef {{ label: string, feedback: string }} Option */
 /**
- * Attention between words, drawn with the question. Until it is answered, `hidden` cells and, if `rowNamesHidden`, the
+ * Numbers from 0 to 1, such as attention between words, drawn with the question. Until it is answered, `hidden` cells and, if `rowNamesHidden`, the
  * names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the `marked` cells have a frame.
  * @typedef {{ weights: number[][], rows: string[], columns: string[], caption: string, hidden: number[][],
  *   marked: number[][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
@@ -140,14 +140,15 @@ class TraceWords {
 /** @param {Uint8Array} bytes */
 export function unpackCase(bytes) {
   const { header, parts } = unpack(bytes);
-  const { translations, aligner } = header;
-  const trace = {
-    ...unpackTrace(header.trace, (name) => parts.get(name)),
-    config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },
-    sites: Object.fromEntries(parts),
+  const makeCase = () => {
+    const { translations, aligner, exact } = header;
+    const trace = {
+      ...unpackTrace(header.trace, (name) => parts.get(name)),
+      config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },
+      sites: Object.fromEntries(parts),
+    };
+    return new LessonCase(trace, { aligner, exact, translate: (text) => translations[text] });
   };
-  const makeCase = () =>
-    new LessonCase(trace, { aligner, exact: header.exact, translate: (text) => translations[text] });
   return { header, makeCase };
 }
 

@@ -12,6 +12,19 @@ const ROOT = "../"; // path from a lesson's page to the site's folder
 
 /** @typedef {import("../questions/case.js").Question} Question */
 
+// Draw the picture of a question that the page contains. Its answer is hidden until the visitor opens it.
+/** @param {import("../questions/case.js").Picture} picture */
+export function openPicture(picture) {
+  const node = document.getElementById("hu-picture");
+  const draw = (answered) => node.replaceChildren(lessonPicture(picture, answered));
+  draw(false);
+  for (
+    const answer of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("#hu-answers .right"))
+  ) {
+    answer.addEventListener("toggle", () => answer.open && draw(true));
+  }
+}
+
 /**
  * @param {Record<string, Tab>} tabs the explorer's views
  * @param {any} site the site's models and their files
@@ -47,8 +60,7 @@ export function openLesson(tabs, site, lesson) {
     ),
   );
   const [exhibitNode, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
-  const pictureNode = el("div", { class: "hu hu-file" });
-  exhibitNode.before(pictureNode);
+  const pictureNode = document.getElementById("hu-picture");
 
   function draw() {
     models.value = model;

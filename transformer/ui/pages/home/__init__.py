@@ -23,7 +23,6 @@ REMOVAL_METHODS = {
     "cut": "Removed: later tokens move up",
 }
 BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
-TRACE_ID = (r"([0-9a-f]{16})?", "the id of an opened trace, 16 hexadecimal digits")
 _WEIGHT_PATTERN = r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
 EDITED_ROW_FORM = (
@@ -48,7 +47,6 @@ class Home(View):
         removed_tokens: of the source; removal_method: whether they are masked or cut out.
         patch: a hook point whose activations at some positions come from the sentence `other`.
         blank: whether to set the selected cell or all cells of the head to 0.
-        trace, other_trace: ids of trace files that this browser opened; "" is none.
     """
 
     depth: str = field("bands", "Depth", choices=DEPTHS)
@@ -59,8 +57,6 @@ class Home(View):
     removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS)
     patch: str = field(form=PATCH_FORM)
     blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
-    trace: str = field(form=TRACE_ID, of_model=True)
-    other_trace: str = field(form=TRACE_ID, of_model=True)
     view: str = explorer_field("view")
     heads: str = explorer_field("heads")
     combine: str = explorer_field("combine")

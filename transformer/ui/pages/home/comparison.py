@@ -56,13 +56,17 @@ def controls(model: Model) -> None:
         "word of the sentence changed. To force another word, click one of the candidates in "
         "**Decoding**."
     )
-    view = state.view(Home)
     st.button(
         "Stop comparing",
-        disabled=not (view.other or view.other_model or view.force),
+        disabled=not is_requested(state.view(Home)),
         on_click=state.change,
         kwargs={"other": "", "other_model": "", "force": ""},
     )
+
+
+def is_requested(view: Home) -> bool:
+    """Return whether the view names a second translation."""
+    return bool(view.other or view.other_model or view.force)
 
 
 def suggested_text(model: Model) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.figures import PackedTrace, explorer_data, explorer_page, prefixed
-from transformer.figures.packed_trace import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
 from transformer.measures.kinds import checked_kind
@@ -25,7 +24,7 @@ from transformer.ui.widgets.tables import download
 
 
 def show(
-    model: Model | None,
+    model: Model,
     cached_trace: CachedTrace,
     second: CachedTrace | None = None,
     second_kind: str = "",
@@ -34,7 +33,6 @@ def show(
     vectors.
 
     Args:
-        model: the model of `cached_trace`; None for an opened trace file, which has all tensors.
         second: the trace to compare with.
         second_kind: what the second trace is, as in `figures.explorer_data`.
     """
@@ -55,8 +53,8 @@ def show(
         vectors,
         visit=visit,
         second_kind=second_kind,
-        names=side_names(model, second_kind) if model else (),
-        aligner=model.aligner if model else None,
+        names=side_names(model, second_kind),
+        aligner=model.aligner,
         # In a lesson, the lines about notable heads would give the answer away.
         has_notices=not state.view().lesson,
         exact=int(requested["exact"]),
@@ -64,14 +62,10 @@ def show(
     views.explorer(key="explorer", data=data, on_state_change=_save_explorer_state)
 
 
-def _vector_parts(
-    model: Model | None, cached_trace: CachedTrace, explorer_state: State
-) -> list[Part]:
+def _vector_parts(model: Model, cached_trace: CachedTrace, explorer_state: State) -> list[Part]:
     layer = min(int(explorer_state["layer"]), cached_trace.trace.n_layers - 1)
     head = min(int(explorer_state["head"]), cached_trace.trace.n_heads - 1)
     kind = checked_kind(explorer_state["kind"])
-    if model is None:
-        return prefixed(query_key_vectors(cached_trace.trace, kind, layer, head), 0)
     return prefixed(trace_cache.vectors(model, cached_trace, kind, layer, head), 0)
 
 

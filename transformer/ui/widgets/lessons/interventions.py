@@ -18,6 +18,7 @@ from transformer.ui.widgets.lessons.lesson import (
     bold,
     escaped,
     rounded_percent,
+    table_picture,
 )
 
 STACKS: dict[AttentionKind, str] = {
@@ -105,6 +106,13 @@ def reverse(case: LessonCase) -> Question:
             f"{bold(symbols[-1])}: on average the heads of the last layer give it "
             f"{rounded_percent(last)}. The film on this page shows how this was learned: nearly "
             "uniform attention at first, a clear antidiagonal at the end."
+        ),
+        picture=table_picture(
+            "Attention of the last layer: written letters in rows, read letters in columns",
+            symbols[::-1],
+            symbols,
+            weights[: len(symbols), : len(symbols)],
+            [[row == 0] for row in range(len(symbols))],
         ),
         answer_fields={"run": case.model.name},
     )  # fmt: skip

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from jaxtyping import Bool, Float
+
 from transformer.inference import Trace
 from transformer.measures import naming
 from transformer.ui.base.address import EXAMPLE, View
@@ -44,13 +47,16 @@ class LessonCase:
 
         return trace_cache.get_or_make(("lesson", self.model.hash, self.text), read).trace
 
+    def names(self, tokens: Sequence[str]) -> list[str]:
+        return naming.token_names(tokens, self.exact)
+
     def tokens(self, tokens: Sequence[str]) -> str:
         """Return Markdown for some tokens of a sentence, each as code."""
-        return code(naming.token_names(tokens, self.exact))
+        return code(self.names(tokens))
 
     def token(self, tokens: Sequence[str], position: int) -> str:
         """Return Markdown for one of a sentence's tokens, named as `tokens` names it."""
-        return code([naming.token_names(tokens, self.exact)[position]])
+        return code([self.names(tokens)[position]])
 
     def head_name(self, layer: int, head: int) -> str:
         return naming.head_name(layer, head)
@@ -73,6 +79,7 @@ class Question:
         options: two to four, in the order in which they are shown; none if the visitor has to
             find something on the page. correct: the index of the right one.
         exhibit: what the question refers to, such as a translation or a row of scores.
+        picture: `table_picture` above the question.
         start_fields: fields of the page while the question is open; answer_fields: the fields
             that show the answer.
         check: for something to find on the page: takes the model and the page's view, returns
@@ -83,6 +90,7 @@ class Question:
     options: tuple[Option, ...] = ()
     correct: int = 0
     exhibit: str = ""
+    picture: Mapping[str, Any] | None = None
     start_fields: Mapping[str, Any] = field(default_factory=dict)
     answer_fields: Mapping[str, Any] = field(default_factory=dict)
     check: Callable[[Model, Any], tuple[bool, str]] | None = None
@@ -157,6 +165,29 @@ class Lesson:
         if not self.task:
             shared["text"] = text
         return PAGES[self.page].view(**{**shared, **fields})
+
+
+def table_picture(
+    caption: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    numbers: Float[np.ndarray, "rows columns"],
+    hidden: Sequence[Any] | Bool[np.ndarray, "rows columns"],
+    rows_before: int | None = None,
+) -> dict[str, Any]:
+    """Return a picture for `browser/lessons/lesson-picture.js`: the darker a cell, the greater the
+    absolute value of its number. `hidden` cells, broadcast to all rows or columns, are drawn as "?"
+    until the question is answered, and only the first `rows_before` rows are drawn."""
+    sizes = np.abs(numbers)
+    return {
+        "caption": caption,
+        "rows": list(rows),
+        "columns": list(columns),
+        "weights": (sizes / max(float(sizes.max()), 1e-12)).round(3).tolist(),
+        "hidden": np.argwhere(np.broadcast_to(hidden, sizes.shape)).tolist(),
+        "marked": [],
+        "rowsBefore": len(rows) if rows_before is None else rows_before,
+    }
 
 
 def code(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
+from transformer.figures.packing import pack
 from transformer.ui.base import state
 from transformer.ui.services import live_classes, models
 from transformer.ui.widgets import frame, quantities, views
@@ -163,9 +164,13 @@ def _open(name: str) -> None:
 
 
 def _picture(prepared_lesson: PreparedLesson) -> None:
-    """Draw the picture of a question that the browser makes, and wait for the question."""
+    """Draw the picture of the question; if the browser makes it, wait for the question."""
     lesson, case = prepared_lesson.lesson, prepared_lesson.browser_case
+    answered = progress.is_revealed(lesson.name)
     if case is None:
+        if prepared_lesson.question and prepared_lesson.question.picture:
+            data = pack({"picture": prepared_lesson.question.picture, "answered": answered}, [])
+            views.component("lesson")(key=f"picture-{lesson.name}", data=data)
         return
 
     def open_view(answer: Question | str) -> None:
@@ -174,7 +179,6 @@ def _picture(prepared_lesson: PreparedLesson) -> None:
             del st.session_state[_AWAITED]
             _open(lesson.name)
 
-    answered = progress.is_revealed(lesson.name)
     browser_questions.draw(lesson, case, on_question=open_view, answered=answered)
 
 

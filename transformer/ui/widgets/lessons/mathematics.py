@@ -15,6 +15,7 @@ from transformer.ui.widgets.lessons.lesson import (
     Question,
     bold,
     escaped,
+    table_picture,
 )
 
 SMALL_D_K, LARGE_D_K = 64, 256
@@ -23,8 +24,10 @@ SMALL_D_K, LARGE_D_K = 64, 256
 
 def score_variance(case: LessonCase) -> Question:
     """Ask by which factor the variance of q·k grows with d_k."""
-    table = score_scale.measure((SMALL_D_K, LARGE_D_K)).query("score == 'dot'").set_index("d_k")
-    small, large = (float(table["variance"][d_k]) for d_k in (SMALL_D_K, LARGE_D_K))
+    widths = (SMALL_D_K, 2 * SMALL_D_K, LARGE_D_K)
+    table = score_scale.measure(widths).query("score == 'dot'").set_index("d_k")
+    variances = np.array([[float(table["variance"][d_k])] for d_k in widths])
+    small, large = float(variances[0, 0]), float(variances[-1, 0])
     factors = (1, 2, 4, 16)
     correct = min(range(len(factors)), key=lambda n: abs(math.log(large / small / factors[n])))
     feedback = {
@@ -44,15 +47,28 @@ def score_variance(case: LessonCase) -> Question:
             "1, and a score is the sum of d_k products (footnote 4 of the paper). Dividing by "
             "√d_k brings the variance back to 1 for every d_k, so the softmax does not saturate."
         ),
+        picture=table_picture(
+            "Variance of q·k for random queries and keys",
+            [f"d_k = {d_k}" for d_k in widths],
+            ["variance"],
+            variances,
+            variances > small,
+        ),
     )
+
+
+PARTS = ("tokens", "positions")
+"""Hook points of what is added at the bottom of the encoder."""
 
 
 def embedding_scale(case: LessonCase) -> Question:
     """Ask by which factor an embedding is scaled."""
     trace = case.trace
     d_model = int(trace.config["d_model"])
-    scaled = float(np.linalg.norm(trace["encoder.embed.hook_tokens"], axis=-1).mean())
-    position = float(np.linalg.norm(trace["encoder.embed.hook_positions"], axis=-1).mean())
+    lengths = np.stack(
+        [np.linalg.norm(trace[f"encoder.embed.hook_{name}"], axis=-1) for name in PARTS], axis=1
+    )
+    scaled, position = map(float, lengths.mean(axis=0))
     return Question(
         options=(
             Option("Not at all", "Then the position would be much longer than the embedding."),
@@ -67,6 +83,13 @@ def embedding_scale(case: LessonCase) -> Question:
             f"By √{d_model} = {d_model**0.5:.3g}: here from {scaled / d_model**0.5:.2f} "
             f"to {scaled:.1f} on average. The position's vector has length {position:.1f}. Without "
             "the factor it would dominate the sum."
+        ),
+        picture=table_picture(
+            "Length of each token's scaled embedding, and of its position",
+            case.names(trace.src_tokens),
+            ["embedding", "position"],
+            lengths,
+            [True, False],
         ),
     )
 
@@ -97,6 +120,13 @@ def highest_loss(case: LessonCase) -> Question:
             f"probability of {100 * least_probable.probability:.1f}%, so the loss is −ln of that, "
             f"{_nats(least_probable.probability)}. Training minimises the sum over all positions."
         ),
+        picture=table_picture(
+            "Loss at each position of the reference translation",
+            ["loss"],
+            case.names(tokens),
+            np.log([[max(step.probability, 1e-12) for step in steps]]),
+            [True],
+        ),
         answer_fields={"target": target},
     )
 
@@ -108,7 +138,9 @@ def _nats(probability: float) -> str:
 def layer_norm(case: LessonCase) -> Question:
     """Ask over which numbers LayerNorm computes mean and variance."""
     trace = case.trace
-    total = trace["encoder.layers.0.self_attn_norm.hook_sum"][0].astype(np.float64)
+    sums = trace["encoder.layers.0.self_attn_norm.hook_sum"].astype(np.float64)
+    total = sums[0]
+    variances = np.stack([sums.var(axis=-1), np.ones(len(sums))], axis=1)
     return Question(
         options=(
             Option(
@@ -128,14 +160,24 @@ def layer_norm(case: LessonCase) -> Question:
             f"{total.var():.3f} before the norm, and 0 and 1 after it. Then each dimension is "
             "multiplied by a learned gain γ, and a learned bias β is added."
         ),
+        picture=table_picture(
+            "Variance of each token's vector before the norm, and after it without γ and β",
+            case.names(trace.src_tokens),
+            ["before", "after"],
+            variances,
+            [False, True],
+        ),
     )
+
+
+COMPARED_LENGTHS = (22, 128, 512, 2048)
 
 
 def attention_cost(case: LessonCase) -> Question:
     """Ask up to which length self-attention is cheaper than a recurrent layer."""
     d = 512
-    n = np.arange(1, 4 * d)
-    longest = int(n[n**2 * d < n * d**2].max())
+    lengths = np.arange(1, 4 * d)
+    longest = int(lengths[lengths**2 * d < lengths * d**2].max())
     return Question(
         options=(
             Option("Up to 22 tokens, √512", "n² · d and n · d² are equal at n = d."),
@@ -149,6 +191,13 @@ def attention_cost(case: LessonCase) -> Question:
             f"The first is smaller while n is below d, here up to {longest} tokens; most sentences "
             "are much shorter. Self-attention also connects all positions in one step, while a "
             f"recurrent layer needs {bold('n')} steps one after another."
+        ),
+        picture=table_picture(
+            "Operations relative to the more expensive layer, for d = 512",
+            [f"n = {length}" for length in COMPARED_LENGTHS],
+            ["attention", "recurrent"],
+            np.array([[n / max(n, d), d / max(n, d)] for n in COMPARED_LENGTHS]),
+            [[n > COMPARED_LENGTHS[0]] for n in COMPARED_LENGTHS],
         ),
     )
 
@@ -204,6 +253,13 @@ def word_order(case: LessonCase) -> Question:
             f"With positions the vectors differ by up to {result.max_differences['with']:.1f}. "
             f"{consequence} Attention alone treats a sentence as a bag of words."
         ),
+        picture=table_picture(
+            "Difference between a word's vectors in the two sentences, with and without positions",
+            ["with", "without"],
+            ["difference"],
+            np.array([[result.max_differences[name]] for name in ("with", "without")]),
+            [[False], [True]],
+        ),
     )
 
 
@@ -212,7 +268,8 @@ def longest_wave(case: LessonCase) -> Question:
     config = case.model.translator.model.config
     if config.positions != "sinusoidal" or config.d_model < 8:
         raise LessonUnavailable("its positions are not sinusoids")
-    vector = case.trace[POSITIONS][1].astype(np.float64)
+    vectors = case.trace[POSITIONS].astype(np.float64)
+    vector, sines = vectors[1], vectors[:, :: config.d_model // 4]
     first, last = (math.atan2(*vector[at : at + 2]) for at in (0, config.d_model - 2))
     shortest, longest = 2 * math.pi / first, 2 * math.pi / last
     return Question(
@@ -233,5 +290,12 @@ def longest_wave(case: LessonCase) -> Question:
             f"the vector that this model adds at position 1 (d_model = {config.d_model}). In the "
             "paper the limit is 10000·2π ≈ 62,832; a wider model comes closer to it. Together the "
             "waves distinguish neighbouring positions as well as distant ones."
+        ),
+        picture=table_picture(
+            "Size of four sine waves at the first positions, from the shortest to a long one",
+            [f"position {position}" for position in range(len(sines))],
+            ["shortest", "…", "…", "long"],
+            sines,
+            [False, False, False, True],
         ),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from transformer.figures.packed_trace import PackedTrace, aligner_fields
 from transformer.measures.words import plain_words
 from transformer.ui.widgets.lessons.lesson import (
@@ -13,6 +15,7 @@ from transformer.ui.widgets.lessons.lesson import (
     Question,
     bold,
     escaped,
+    table_picture,
 )
 
 OCCUPATION = "president"
@@ -53,6 +56,13 @@ def changed_words(case: LessonCase) -> Question:
             f"gender, but its translation does. Does the gender always follow? For "
             f"*{escaped(OTHER_SENTENCE)}* the model writes: "
             f"{bold(case.model.translator.translate(OTHER_SENTENCE, method='greedy').text)}"
+        ),
+        picture=table_picture(
+            "Words of the translation that are different with She",
+            ["changed"],
+            before,
+            np.array([changes], dtype=float),
+            [True],
         ),
         answer_fields={
             "view": "compare", "kind": "cross", "other": with_she.text, **_aligner(case),

@@ -13,8 +13,11 @@ from transformer.ui.widgets.lessons.lesson import (
     Option,
     Question,
     percent,
+    table_picture,
 )
 
+N_POSITIONS, N_NUMBERS = 6, 8
+"""Positions, and numbers of a vector, in a picture."""
 VALUE_ROW = 2
 """The row of the attention matrix in the lesson on values."""
 
@@ -26,6 +29,10 @@ def cosine_exponent(case: LessonCase) -> Question:
         positions.pair_residuals(formula(4 * d_model, d_model), 1).max()
         for formula in (positions.sinusoidal, positions.misprinted)
     )
+    pair = np.c_[
+        positions.sinusoidal(N_POSITIONS, d_model)[:, 2:4],
+        positions.misprinted(N_POSITIONS, d_model)[:, 3],
+    ]
     return Question(
         options=(
             Option("The 10000: it should be 1000", "The paper uses 10000."),
@@ -42,6 +49,13 @@ def cosine_exponent(case: LessonCase) -> Question:
             "wrong exponent the two turn at different speeds, and no 2 × 2 matrix is such a shift: "
             f"the best one has an error of up to {misprint:.2g}; with the paper's exponent it "
             f"is {paper:.0e}, a rounding error."
+        ),
+        picture=table_picture(
+            "Size of the second sine and cosine at the first positions",
+            [f"position {position}" for position in range(len(pair))],
+            ["sine", "cosine", "misprint"],
+            pair,
+            [False, True, False],
         ),
     )
 
@@ -73,6 +87,14 @@ def weight_called_value(case: LessonCase) -> Question:
             f"weight. Recomputed from the {len(weights)} values of this row it equals the model's "
             f"output up to {max(error, 1e-7):.0e}."
         ),
+        picture=table_picture(
+            "Weight of each token in one row, and its value",
+            ["weight", "value", *[""] * (N_NUMBERS - 1)],
+            case.names(trace.src_tokens),
+            np.c_[weights, values[:, :N_NUMBERS] / np.abs(values[:, :N_NUMBERS]).max()].T,
+            [[row > 0] for row in range(1 + N_NUMBERS)],
+            rows_before=2,
+        ),
         answer_fields={"layer": layer, "head": head, "row": row},
     )
 
@@ -97,12 +119,21 @@ def missing_end_row(case: LessonCase) -> Question:
             f"{percent(step.probability)} in the last step. Without that row no training example "
             "would teach it to stop."
         ),
+        picture=table_picture(
+            "Training rows: what was read last, and what comes next",
+            case.names(trace.tgt_tokens),
+            case.names(trace.predicted_tokens),
+            np.eye(len(trace.predicted_tokens)),
+            [False],
+            rows_before=len(trace.tgt_tokens) - 1,
+        ),
     )
 
 
 def key_matrix(case: LessonCase) -> Question:
     result = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
     with_keys, with_queries = result.own_position_weight
+    weights = case.trace.weights("encoder", 0)[0]
     return Question(
         options=(
             Option("$VW_i^V$ should be $VW_i^Q$", "Values have their own matrix: this is right."),
@@ -118,12 +149,20 @@ def key_matrix(case: LessonCase) -> Question:
             f"{percent(result.moved_weight)} of a row's weight would move to other tokens, and a "
             f"token would give itself {percent(with_queries)} instead of {percent(with_keys)}."
         ),
+        picture=table_picture(
+            "Weights of one head of the first encoder layer; hidden: one of the two directions",
+            case.names(case.trace.src_tokens),
+            case.names(case.trace.src_tokens),
+            weights,
+            np.triu(np.ones(weights.shape, dtype=bool), k=1),
+        ),
     )
 
 
 def output_matrix_shape(case: LessonCase) -> Question:
     config = case.model.translator.model.config
     d_model, n_heads = config.d_model, config.n_heads
+    outputs = case.trace["encoder.layers.0.self_attn.hook_heads"][:, 0, :N_NUMBERS]
     return Question(
         options=(
             Option(
@@ -142,6 +181,14 @@ def output_matrix_shape(case: LessonCase) -> Question:
             f"numbers each are concatenated to {d_model} numbers per position, and the matrix maps "
             f"all of them: {d_model} × {d_model} in this model. With $h \\times d_{{model}}$ each "
             "head could pass on only one number."
+        ),
+        picture=table_picture(
+            "Numbers that each head passes on for the first token",
+            [f"number {row + 1}" for row in range(outputs.shape[1])],
+            [f"head {head + 1}" for head in range(n_heads)],
+            outputs.T,
+            [False],
+            rows_before=1,
         ),
     )
 
@@ -166,6 +213,13 @@ def mask_sign(case: LessonCase) -> Question:
             f"position, over all layers and heads, is {weights[..., later].max(initial=0):.0f}, "
             "and each row still sums to 1."
         ),
+        picture=table_picture(
+            "Weights of one head of the decoder; hidden: later positions",
+            case.names(trace.tgt_tokens),
+            case.names(trace.tgt_tokens),
+            weights[0, 0],
+            later,
+        ),
     )
 
 
@@ -174,6 +228,7 @@ def missing_relu(case: LessonCase) -> Question:
     hidden = np.stack(
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
+    units = np.sort(hidden[0].mean(axis=0).argsort()[-N_NUMBERS:])
     activation = str(trace.config.get("activation", "relu"))
     other_values = (
         "exactly 0" if activation == "relu" else f"small, as this model uses {activation}"
@@ -191,11 +246,18 @@ def missing_relu(case: LessonCase) -> Question:
             f"{percent(float((hidden > 0).mean()))} are positive on this sentence; the others are "
             f"{other_values}."
         ),
+        picture=table_picture(
+            f"{N_NUMBERS} of the units of the first encoder layer",
+            case.names(trace.src_tokens),
+            [f"unit {unit + 1}" for unit in units],
+            hidden[0][:, units],
+            hidden[0][:, units] <= 0,
+        ),
     )
 
 
 def epsilon_position(case: LessonCase) -> Question:
-    eps = 1e-9
+    eps, gradients = 1e-9, np.array([1e-3, 1e-5, 1e-7])
     return Question(
         options=(
             Option("ε belongs outside the root"),
@@ -210,5 +272,12 @@ def epsilon_position(case: LessonCase) -> Question:
             "Outside: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). The paper "
             f"uses ε = 10⁻⁹. Inside the root it would count as √ε ≈ {eps**0.5:.1e} for a weight "
             f"with a gradient near 0, {eps**0.5 / eps:,.0f} times more than intended."
+        ),
+        picture=table_picture(
+            "Size of the first step, in learning rates, by the size of the gradient",
+            ["10⁻³", "10⁻⁵", "10⁻⁷"],
+            ["as printed", "corrected"],
+            np.c_[gradients / np.sqrt(gradients**2 + eps), gradients / (gradients + eps)],
+            [False, True],
         ),
     )
