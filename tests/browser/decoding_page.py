@@ -41,7 +41,7 @@ class DecodedSentence:
 def open_decoding_view(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
-    state = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
+    state = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, "more": 1, **start}
     html = explorer_page([PackedTrace(trace, str(i)) for i, trace in enumerate(traces)], state)
     if live:
         no_listener = "() => {}, views)"

@@ -50,7 +50,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 
 
 def open_query_key(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
-    state = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
+    state = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, "more": 1, **start}
     open_html(page, folder, explorer_page([PackedTrace(trace)], state))
     page.locator(".hu-querykey").wait_for()
     return page
