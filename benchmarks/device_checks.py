@@ -16,7 +16,7 @@ import torch
 
 from benchmarks.packed_rows import pack, packed_loss
 from transformer import Hooks, Translator
-from transformer.analysis.attribution import contribution, direct_logits, gradients
+from transformer.analysis.attribution import direct_logits, gradients
 from transformer.analysis.attribution.token_attribution import token_attribution
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
@@ -100,9 +100,7 @@ def attribution(translator: Translator) -> None:
     model, trace = translator.model, translator.trace(TEXT)
     token_attribution(model, trace, 1)
     direct_logits.direct_logits(model, trace, 1)
-    of_all_tokens = gradients.gradients(model, trace)
-    contribution.contribution(model, trace, "cross", 0, 0, of_all_tokens)
-    contribution.agreement(model, trace)
+    gradients.gradients(model, trace)
 
 
 def ablation_and_patching(translator: Translator) -> None:

@@ -10,7 +10,6 @@ import pytest
 from tests.analysis.small_models import randomized
 from transformer import Hooks, Translator
 from transformer.analysis.attribution import value_zeroing
-from transformer.analysis.attribution.contribution import agreement
 from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.attribution.token_attribution import source_share, token_attribution
 from transformer.analysis.corpora import Corpus
@@ -60,7 +59,6 @@ LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
     "value zeroing": lambda t, trace: value_zeroing.joint(t.model, trace),
     "attribution to input tokens": lambda t, trace: token_attribution(t.model, trace, 2),
     "share of the source": lambda t, trace: source_share(t.model, trace),
-    "agreement of weights and norms": lambda t, trace: agreement(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),
     "saturation": lambda t, trace: score_scale.head_scores(trace),
     "path lengths": lambda t, trace: paths.path_length_table([4, 8]),

@@ -151,9 +151,7 @@ PICTURES = {
     "inside?tab=positions&topic=order": ".js-plotly-plot",
     "inside?tab=why&part=paths": ".js-plotly-plot",
     **{
-        f"research?experiment={name}": (
-            ".js-plotly-plot, .hu-contributions, .hu-headgrid, .st-key-findings"
-        )
+        f"research?experiment={name}": ".js-plotly-plot, .hu-headgrid, .st-key-findings"
         for name in EXPERIMENTS
     },
     "train?run=toy-reverse": ".hu-film",

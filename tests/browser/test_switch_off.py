@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address
+from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
+from transformer import Translator
+from transformer.analysis.attribution.norms import contributions
 
 pytestmark = pytest.mark.browser
 
@@ -74,3 +79,34 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     selected = {"kind": "cross", **address(page)[1]}
     assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= selected.items()
     expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
+
+
+def test_both_tables_of_a_head_mark_the_same_cell_and_show_its_numbers(
+    app: str, page: Page, checkpoints: Path
+) -> None:
+    open_switches(app, page, "&kind=encoder&layer=1&head=2")
+    tables = page.locator(".hu-contributions .hu-canvas")
+    expect(tables).to_have_count(2)
+    caption = page.locator(".hu-contribution-cell")
+    before = [table.screenshot() for table in tables.all()]
+    box = bounding_box(tables.first)
+    tables.first.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
+    for name in ("weight", "norm"):
+        expect(caption).to_contain_text(name)
+        expect(page.locator(".hu-tip:visible")).to_contain_text(name)
+    for table, screenshot in zip(tables.all(), before, strict=True):
+        assert table.screenshot() != screenshot
+    tables.last.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    wait_until(page, "() => /row=1&column=1/.test(location.search)")
+    wait_for_script_run(page)
+    translator = Translator.load(checkpoints / "tiny", device="cpu")
+    trace = translator.trace("She hides books.")
+    expected = [
+        trace.weights("encoder", 1)[2, 1, 1],
+        contributions(translator.model, trace, "encoder", 1)[2, 1, 1],
+    ]
+    page.mouse.move(1, 1)
+    numbers = caption.locator(".hu-fact strong").all_inner_texts()[:2]
+    np.testing.assert_allclose([float(number) for number in numbers], expected, rtol=0.01)

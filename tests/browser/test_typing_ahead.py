@@ -27,7 +27,7 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     page.goto(
         f"{app}/research?experiment=attribution&text=She reads.&method=forced&target=Elle lit."
     )
-    page.locator(".hu-contributions .hu-canvas").first.wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
     set_exact(page, on=True)  # reruns the page
     assert held_requests, (
         "Streamlit no longer requests these scripts for the field; hold what it requests instead"
@@ -44,7 +44,7 @@ def test_a_sentence_typed_again_after_an_example_stays(
     app: str, page: Page, bundled_app: str
 ) -> None:
     page.goto(f"{app}/research?experiment=attribution")
-    page.locator(".hu-contributions .hu-canvas").first.wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
     wait_for_script_run(page)
     field, examples = page.get_by_label("English"), page.get_by_role("radiogroup", name="Examples")
     option = examples.get_by_role("radio", checked=False).first

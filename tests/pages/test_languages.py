@@ -21,7 +21,7 @@ from transformer.text.languages import front_matter
 from transformer.ui.base.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.inside import SECTIONS, TOPICS
-from transformer.ui.pages.research import CELL_PAIRS, EXPERIMENTS
+from transformer.ui.pages.research import EXPERIMENTS
 
 TEXT = "The baker paints a boat today."
 ADDRESSES = [
@@ -36,10 +36,6 @@ ADDRESSES = [
     *(("pages/inside.py", {"box": box}) for box in STOPS),
     *(("pages/inside.py", {"tab": "positions", "topic": topic}) for topic in TOPICS),
     *(("pages/research.py", {"experiment": name}) for name in EXPERIMENTS),
-    *(
-        ("pages/research.py", {"experiment": "attribution", "measure_pair": cell_pair})
-        for cell_pair in CELL_PAIRS
-    ),
     ("pages/inside.py", {"tab": "why", "part": "scores"}),
 ]
 

@@ -289,7 +289,7 @@ TERMS = (
         "Rank correlation",
         "How similarly two measures order the same items (Spearman's ρ): 1 the same order, 0 no "
         "relation, −1 the reverse.",
-        "research?experiment=attribution",
+        "?depth=off",
     ),
     Term(
         "Logit lens",

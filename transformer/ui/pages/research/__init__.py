@@ -20,20 +20,12 @@ EXPERIMENTS = {
 QUESTIONS = {
     "importance": "Which heads does the model need?",
     "patching": "Where does a single word make the difference?",
-    "attribution": "Which words did the model use, and does an attention weight show it?",
+    "attribution": "Which words did the model use to write a token?",
     "alignment": "Does cross-attention align words?",
     "roles": "What does each head do over many sentences?",
     "findings": "Which published claims hold for this model?",
 }
 """The question that each experiment answers, in one sentence."""
-CELL_PAIRS = {
-    "weight-norm": "Weight | norm",
-    "weight-gradient": "Weight | gradient",
-    "weight-product": "Weight | gradient × weight",
-    "norm-gradient": "Norm | gradient",
-    "norm-product": "Norm | gradient × weight",
-    "gradient-product": "Gradient | gradient × weight",
-}
 PATCHED_ACTIVATIONS = {
     "stream": "Residual stream",
     "attention": "Attention outputs",
@@ -57,7 +49,6 @@ class Research(View):
 
     Attributes:
         experiment: one of `EXPERIMENTS`; "" is the index of all experiments.
-        measure_pair: the two measures of one head's cells that are shown side by side.
         against: the id of a candidate of the selected step to contrast its token with; -1 is none.
         patched_activations: the kind that activation patching replaces one at a time.
         colour: the measure that a grid of all heads shows.
@@ -67,7 +58,6 @@ class Research(View):
     """
 
     experiment: str = field("", "Experiment", choices={"": "All experiments", **EXPERIMENTS})
-    measure_pair: str = field("weight-norm", "Side by side", choices=CELL_PAIRS)
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     patched_activations: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)

@@ -1,6 +1,8 @@
-"""Attribution: weights, norms, rollout, value zeroing, gradients and direct contributions."""
+"""Attribution: rollout, value zeroing, gradients and direct contributions of an output token."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -19,8 +21,7 @@ from transformer.figures.contributions import attribution_bars, source_curve
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_names
 from transformer.ui.base import state
-from transformer.ui.pages.research import Research, attribution_head
-from transformer.ui.pages.research.attribution_head import TOKEN_MEASURES, explain
+from transformer.ui.pages.research import Research
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -43,8 +44,8 @@ REQUIRED_HOOKS = (
     "embed.hook_output",
     "encoder.hook_memory",
 )
-"""Ends of the names of hook points that norms, value zeroing and direct
-contributions need in addition to the weights."""
+"""Ends of the names of hook points that value zeroing and direct contributions
+need in addition to the weights."""
 PART_LABELS = {
     "cross": "cross-attention heads",
     "decoder": "decoder self-attention heads",
@@ -56,7 +57,7 @@ PART_LABELS = {
 
 
 def show(model: Model) -> None:
-    """Draw the attribution within one head, of one output token, and of its logit."""
+    """Draw the attribution of one output token and of its logit."""
     controls.sentence_field(model)
     cached_trace = trace_cache.read(model, state.view())
     longest = max(len(cached_trace.trace.src_tokens), len(cached_trace.trace.tgt_tokens))
@@ -69,7 +70,6 @@ def show(model: Model) -> None:
         return
     names = [name for name in model.translator.model.hook_names if name.endswith(REQUIRED_HOOKS)]
     trace = trace_cache.with_hook_points(model, cached_trace, names)
-    attribution_head.show(model, cached_trace, trace)
     _one_token(model, trace)
     contrast_id = state.view(Research).against
     direct_attribution(model, trace, state.view().step, None if contrast_id < 0 else contrast_id)
@@ -157,6 +157,44 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
+@dataclass(frozen=True)
+class MethodExplanation:
+    """The texts of a method; `title` is above its bars."""
+
+    title: str
+    description: str
+    source: str
+    limitation: str
+
+
+EXPLANATIONS = {
+    "rollout": MethodExplanation(
+        "Rollout",
+        "The weights of all layers multiplied, with heads averaged and half of each position "
+        "kept in every layer for the residual connection.",
+        "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
+        "because the kept half is constant, the source always gets {level:.1f}% of every token "
+        "($1-0.5^{{{layers}}}$). It shows which tokens matter, not how much the source does.",
+    ),
+    "zeroing": MethodExplanation(
+        "Value zeroing",
+        "How far the output of each layer changes when the value of one token is set to 0, "
+        "including the feed-forward network and the residual connection, multiplied over the "
+        "layers.",
+        "Mohebbi et al. 2023; the residual connection's part is added here",
+        "if either of two tokens is enough, both seem unimportant; and it does not measure the "
+        "effect on the prediction.",
+    ),
+    "gradient": MethodExplanation(
+        "Gradient",
+        "How the log-probability of this token depends on each token's embedding: gradient × "
+        "embedding. Negative values lower it.",
+        "Simonyan et al. 2014, Denil et al. 2014",
+        "it holds for small changes only, is noisy, and is small where the model is confident, "
+        "because a probability near 1 can hardly change.",
+    ),
+}
+
 MAX_ZEROING_TOKENS = 64
 """Maximum length of source and target for value zeroing, which takes seconds beyond it."""
 CURVE_KEY = "source-share-curve"
@@ -164,7 +202,7 @@ CURVE_KEY = "source-share-curve"
 
 def _one_token(model: Model, trace: Trace) -> None:
     """Draw the selected output token's bars, the curve of all output tokens, and the exports."""
-    st.header("Attribution of one output token")
+    picture = st.container()
     with st.container(horizontal=True, gap="medium"):
         step = _token_choice(trace)
         against, contrast_token = _contrast_choice(trace, step)
@@ -173,7 +211,8 @@ def _one_token(model: Model, trace: Trace) -> None:
     methods = tuple(name for name in requested if with_zeroing or name != "zeroing")
     table = _cached_attribution(model, trace, step, methods, against)
     _introduction(trace, step, contrast_token)
-    _method_bars(model, trace, table, methods, step, against)
+    with picture:
+        _method_bars(model, trace, table, methods, step, against)
     _explanations(model, requested, methods)
     share = _source_share(model, trace) if with_zeroing else None
     if share is not None:
@@ -259,9 +298,12 @@ def _method_bars(
 def _explanations(model: Model, requested: tuple[str, ...], methods: tuple[str, ...]) -> None:
     for column, name in zip(st.columns(len(requested)), requested, strict=True):
         with column:
-            explain(
-                TOKEN_MEASURES[name], level=100 * (1 - 0.5**model.n_layers), layers=model.n_layers
+            method = EXPLANATIONS[name]
+            limitation = method.limitation.format(
+                level=100 * (1 - 0.5**model.n_layers), layers=model.n_layers
             )
+            st.markdown(f"**{method.title}.** {method.description}")
+            st.caption(f"{method.source}.  \n**Limitation:** {limitation}")
             if name not in methods:
                 st.caption(f"Not computed: limited to {MAX_ZEROING_TOKENS} tokens.")
 
@@ -291,7 +333,7 @@ def _bar_figure(
     _table: pd.DataFrame,
 ) -> Figure:
     normalised = shares(_table)
-    parts = {TOKEN_MEASURES[name].title: normalised[name].to_numpy() for name in methods}
+    parts = {EXPLANATIONS[name].title: normalised[name].to_numpy() for name in methods}
     source = len(trace.src_tokens)
     tokens = _table["token"].to_list()
     names = [name for part in (tokens[:source], tokens[source:])
