@@ -1,4 +1,4 @@
-"""Word alignment: the best head, one sentence, and links typed by the visitor."""
+"""Word alignment: the best head, and one sentence with its gold links."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, run_program, view, visible_text
+from tests.pages.conftest import Visit, messages, run_program, view, visible_text
 from tests.pages.research_visits import button
-from transformer import Translator
 from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors, save_aligner_head
-from transformer.analysis.alignment.sentence_alignment import align_words
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import GoldAnnotations
 
 N = 60
 TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."
@@ -82,39 +79,6 @@ def test_sentences_with_human_made_links_are_a_corpus(visit: Visit) -> None:
     )
     sentence_menu = next(box for box in app.selectbox if "with gold links" in box.label)
     assert len(sentence_menu.options) == 12
-
-
-def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Translator) -> None:
-    app = open_experiment(visit, sentences="3", **HEAD)
-    links_field = next(box for box in app.text_input if "source-target" in box.label)
-    links_field.set_value("0-0 1-1 2?2 3-3").run()
-    assert view(app).links == "0-0,1-1,2p2,3-3"
-    trace = translator.trace(TEXT, target=TARGET)
-    alignment = align_words(translator.model, trace, 1, 2, "norms", "input")
-    sure = frozenset({(0, 0), (1, 1), (3, 3)})
-    gold = GoldAnnotations(alignment.source, alignment.target, sure, frozenset({(2, 2)}))
-    assert app.metric[0].value == f"{100 * (1 - alignment.error(gold)):.1f}%"
-    names = [trace["name"] for trace in charts(app)[0]["data"]
-             if "name" in trace]  # fmt: skip
-    assert names[:2] == ["gold links", "possible gold links"]
-    # A click removes a link, and another adds one.
-    pills = next(box for box in app.get("button_group") if box.label == "Linked source words")
-    pills.set_value([2]).run()
-    assert view(app).links == "1-1,2-0,2p2,3-3"
-    # Links belong to the words of one sentence.
-    app.text_input(key="pages/research.py:target").set_value("Elle cache.").run()
-    assert view(app).links == ""
-
-
-@pytest.mark.parametrize(
-    ("typed", "reason"),
-    [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is not a link")],
-)
-def test_invalid_links_are_rejected(visit: Visit, typed: str, reason: str) -> None:
-    app = open_experiment(visit, sentences="3", **HEAD)
-    next(box for box in app.text_input if "source-target" in box.label).set_value(typed).run()
-    assert reason in messages(app)[0]
-    assert view(app).links == ""
 
 
 def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:

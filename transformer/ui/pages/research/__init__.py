@@ -36,11 +36,6 @@ SCORE_LABELS = {"weights": "by weights", "norms": "by norms"}
 ROW_LABELS = {"output": "at the predicting position", "input": "at the reading position"}
 OPEN_LABELS = {"": "None", **{name: finding.claim for name, finding in FINDINGS.items()}}
 GRID_MEASURES = {measure.name: measure.label for measure in MEASURES.values()}
-_LINK_PATTERN = r"\d{1,3}[-p]\d{1,3}"
-LINKS_FORM = (
-    rf"({_LINK_PATTERN}(,{_LINK_PATTERN})*)?",
-    'a source word and a target word with a hyphen, with commas, like "0-0,1-2"',
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +48,6 @@ class Research(View):
         patched_activations: the kind that activation patching replaces one at a time.
         colour: the measure that a grid of all heads shows.
         score_kind, target_row: scores and row of the alignment, as in `align_words`.
-        links: the visitor's own gold links.
         finding: the open finding, whose card is below its row; "" is none.
     """
 
@@ -63,7 +57,6 @@ class Research(View):
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
     score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
     target_row: str = field("output", "Row", choices=ROW_LABELS)
-    links: str = field(form=LINKS_FORM)
     finding: str = field("", "Open", choices=OPEN_LABELS)
 
 

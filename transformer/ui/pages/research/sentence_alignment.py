@@ -1,4 +1,4 @@
-"""One sentence aligned by one head, compared with gold links of the corpus or of the visitor."""
+"""One sentence aligned by one head, compared with gold links of the corpus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.analysis.alignment.aligner_errors import TARGET_ROWS, ScoreKind
 from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import GoldAnnotations, Link, parse_links
+from transformer.analysis.corpora.gold import GoldAnnotations, Link
 from transformer.figures.alignment import alignment, two_rows
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
@@ -44,12 +44,12 @@ def show(model: Model) -> None:
         frame.state_button(
             "Use the model's translation",
             "translate",
-            {"method": "greedy", "target": "", "links": ""},
+            {"method": "greedy", "target": ""},
         )
     cached_trace = trace_cache.read(model, state.view(Research))
     _head_controls(model)
     view = state.view(Research)
-    corpus_gold = _corpus_gold(texts, cached_trace.trace)
+    gold = _corpus_gold(texts, cached_trace.trace)
     score_kind: ScoreKind = "norms" if view.score_kind == "norms" else "weights"
     target_row: TargetRow = "input" if view.target_row == "input" else "output"
     prefix, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
@@ -57,21 +57,19 @@ def show(model: Model) -> None:
         trace = trace_cache.with_hook_points(
             model, cached_trace, [prefix + "value", prefix + "heads"]
         )
-    words = None if corpus_gold is None else (corpus_gold.source_words, corpus_gold.target_words)
+    words = None if gold is None else (gold.source_words, gold.target_words)
     alignment = align_words(
         model.translator.model, trace, view.layer, view.head, score_kind, target_row, words
     )
     if max(len(alignment.source), len(alignment.target)) > MAX_WORDS:
         st.info(f"Sentences of more than {MAX_WORDS} words cannot be drawn; choose a shorter one.")
         return
-    _remove_stale_links(trace)
-    gold = _gold_links(alignment, corpus_gold)
     picture_column, links_column = picture.columns([3, 2], gap="large")
     with picture_column:
         st.markdown(f"**{KINDS['cross']}, {display_names.head(view.layer, view.head)}**")
         _picture(model, alignment, gold)
     with links_column:
-        _show_links(alignment, gold, corpus_gold)
+        _show_links(alignment, gold)
     _shifted_by_one(model, alignment, score_kind)
     _export(model, alignment, trace, words)
 
@@ -82,7 +80,7 @@ def _corpus_sentences(model: Model, texts: Corpus | None) -> None:
     if not gold_sentences:
         if texts is not None:
             advice = bundled_sentences.advice_on_links(model)
-            st.info(f"These sentences have no gold links. {advice} Or add links below.")
+            st.info(f"These sentences have no gold links. {advice}")
         return
     view = state.view(Research)
     current = [
@@ -96,7 +94,6 @@ def _corpus_sentences(model: Model, texts: Corpus | None) -> None:
             text=gold_sentences[index].source,
             method="forced",
             target=gold_sentences[index].target,
-            links="",
         )
 
     st.selectbox(
@@ -256,50 +253,14 @@ def _agreement_by_row(aligner: AlignerHead) -> None:
     )
 
 
-def _remove_stale_links(trace: Trace) -> None:
-    """Remove the visitor's links once the sentence has changed: they refer to word positions."""
-    current = (trace.source, trace.text)
-    previous, links = st.session_state.get("links-trace", (current, ""))
-    if previous != current and links == state.view(Research).links:
-        state.set_fields(links="")
-    st.session_state["links-trace"] = (current, state.view(Research).links)
-
-
-def _gold_links(
-    alignment: WordAlignment, corpus_gold: GoldAnnotations | None
-) -> GoldAnnotations | None:
-    """Return the visitor's links, else those of the corpus; None if there are neither."""
-    links = state.view(Research).links
-    if not links:
-        return corpus_gold
-    try:
-        return _gold(alignment, links.replace(",", " "))
-    except ValueError as error:
-        st.warning(frame.plain(f"{frame.as_sentence(error)} Your links are ignored."))
-        return corpus_gold
-
-
-def _show_links(
-    alignment: WordAlignment, gold: GoldAnnotations | None, corpus_gold: GoldAnnotations | None
-) -> None:
-    """Draw the agreement, the widgets for gold links and a table of all links."""
-    if gold is None:
-        st.info("This sentence has no gold links yet. Add them below to score the head.")
-    else:
+def _show_links(alignment: WordAlignment, gold: GoldAnnotations | None) -> None:
+    """Draw the agreement, if there are gold links, and a table of all links."""
+    if gold is not None:
         st.metric(
             "Agreement of this head on this sentence",
             f"{100 * (1 - alignment.error(gold)):.1f}%",
             help=_formula(alignment, gold),
         )
-    with st.expander("Your gold links", expanded=gold is None):
-        _link_pills(alignment, gold)
-        _link_text_field(alignment, gold)
-        if state.view(Research).links:
-            st.button(
-                "Restore the links of the corpus" if corpus_gold is not None else "Remove all",
-                on_click=state.change,
-                kwargs={"links": ""},
-            )
     with st.expander("Links as a table"):
         tables.show(
             "One row per target word", ["Target", "Head", "Gold"], _link_table(alignment, gold)
@@ -313,72 +274,6 @@ def _formula(alignment: WordAlignment, gold: GoldAnnotations) -> str:
         f"1 − AER = (|A∩S| + |A∩P|) / (|A| + |S|) = ({sure} + {possible}) / ({len(links)} + "
         f"{len(gold.sure)}), with A the head's links, S the sure and P the possible ones."
     )
-
-
-def _gold(alignment: WordAlignment, text: str) -> GoldAnnotations:
-    sure, possible = parse_links(text)
-    return GoldAnnotations(alignment.source, alignment.target, sure, possible)
-
-
-def _links_text(sure: Collection[Link], possible: Collection[Link]) -> str:
-    """Return links in the form of the address field `links`."""
-    links = {**dict.fromkeys(possible, "p"), **dict.fromkeys(sure, "-")}
-    return ",".join(f"{i}{separator}{j}" for (i, j), separator in sorted(links.items()))
-
-
-def _link_pills(alignment: WordAlignment, gold: GoldAnnotations | None) -> None:
-    """Draw a menu of target words, and pills for the source words linked to the selected one."""
-    sure = gold.sure if gold is not None else frozenset()
-    possible = gold.possible if gold is not None else frozenset()
-    word = st.selectbox(
-        "Target word",
-        range(len(alignment.target)),
-        format_func=lambda j: f"{j}: {alignment.target[j]}",
-        key=f"links-word-{len(alignment.target)}",
-    )
-    key = f"links-of-{word}-{hash((alignment.source, alignment.target, sure))}"
-    if key not in st.session_state:
-        st.session_state[key] = sorted(i for i, j in sure if j == word)
-
-    def store() -> None:
-        other_links = {link for link in sure if link[1] != word}
-        word_links = {(int(i), int(word)) for i in st.session_state[key]}
-        state.change(links=_links_text(other_links | word_links, possible - sure))
-
-    st.pills(
-        "Linked source words",
-        range(len(alignment.source)),
-        format_func=lambda i: f"{i}: {frame.plain(alignment.source[i])}",
-        selection_mode="multi",
-        key=key,
-        on_change=store,
-    )
-
-
-def _link_text_field(alignment: WordAlignment, gold: GoldAnnotations | None) -> None:
-    typed_links = "" if gold is None else _links_text(gold.sure, gold.possible).replace(",", " ")
-    key = f"links-typed-{typed_links}"
-    if key not in st.session_state:
-        st.session_state[key] = typed_links.replace("p", "?")
-
-    def store() -> None:
-        st.session_state["links-refused"] = ""
-        try:
-            gold_links = _gold(alignment, st.session_state[key])
-        except ValueError as error:
-            st.session_state["links-refused"] = frame.as_sentence(error)
-        else:
-            state.change(links=_links_text(gold_links.sure, gold_links.possible))
-
-    st.text_input(
-        "All links as source-target, counted from 0",
-        placeholder="0-0 1-2 2?1",
-        max_chars=2000,
-        key=key,
-        on_change=store,
-    )
-    if refused := st.session_state.pop("links-refused", ""):
-        st.warning(frame.plain(refused))
 
 
 def _link_table(alignment: WordAlignment, gold: GoldAnnotations | None) -> list[list[str]]:
