@@ -125,8 +125,6 @@ export function explorerView(root, report, views, live = false, canForce = live)
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
-  const tabNames = () => ctx.views.filter((name) => state.more || FIRST_TABS.includes(name) || name === state.view);
-
   function view() {
     if (!openViews.has(state.view)) openViews.set(state.view, views[state.view].make(ctx));
     return openViews.get(state.view);
@@ -203,7 +201,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
       const isSelected = tab.dataset.view === state.view;
       tab.setAttribute("aria-selected", String(isSelected));
       tab.tabIndex = isSelected ? 0 : -1;
-      tab.hidden = !tabNames().includes(tab.dataset.view);
+      tab.hidden = !state.more && !isSelected && !FIRST_TABS.includes(tab.dataset.view);
     }
     exportMenu.node.hidden = !state.more;
     const currentView = view();
@@ -225,7 +223,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
   }
 
   tabs.addEventListener("keydown", (event) => {
-    const names = tabNames();
+    const names = ctx.views; // a tab that is not shown yet appears when it is selected
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!step) return;
     event.preventDefault();
