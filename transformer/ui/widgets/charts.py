@@ -36,7 +36,10 @@ def head_heatmaps(
     values_by_kind: Mapping[AttentionKind, Float[np.ndarray, "layers heads"]],
     quantity: str,
     key: str,
-    title: Callable[[str, float], str],
+    title: Callable[[str, float], str] = lambda head, value: "",
+    *,
+    hover: Mapping[AttentionKind, np.ndarray] | None = None,
+    weights: bool = False,
 ) -> float:
     """Draw one heatmap for each kind of attention; return the limit of the colour scale.
 
@@ -45,6 +48,8 @@ def head_heatmaps(
         quantity: name of the values; key: of the charts, before the kind.
         title: returns the title after the kind, from the name of the head with the greatest value
             and that value.
+        hover: text of each head, instead of its value.
+        weights: whether to use the colours of weights, from 0.
     """
     limit = max(float(np.abs(values).max()) for values in values_by_kind.values()) or 1.0
     for (kind, values), column in zip(
@@ -59,8 +64,14 @@ def head_heatmaps(
             x_title="head",
             quantity=quantity,
             limit=limit,
+            weights=weights,
             dark=dark(),
         )
+        if hover:
+            figure.update_traces(
+                customdata=hover[kind],
+                hovertemplate="layer %{y}, head %{x}<br>%{customdata}<extra></extra>",
+            )
         figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
         with column:
             name = display_names.short_head(layer, head)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
@@ -13,16 +14,15 @@ from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.reports import REPORTS
 from transformer.figures.interval_chart import measurement_chart
-from transformer.figures.positions import table as coloured_table
 from transformer.figures.state import KINDS
 from transformer.measures.chart import Chart
 from transformer.measures.kinds import AttentionKind
-from transformer.measures.naming import display_number, file_name
+from transformer.measures.naming import file_name
 from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import tables, terms
-from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.charts import chart, dark, head_heatmaps
 from transformer.ui.widgets.computed import measured
 
 GATE_LABELS = {"sentence": "Sentence", "position": "Position"}
@@ -112,7 +112,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     values = table[normalised_column] if per_layer else table[column] / table[column].max()
     quantity = "relative to its layer" if per_layer else "relative to the maximum"
     with grids:
-        _grids(model, corpus, table.assign(shown=values), quantity, gate, are_weights=True)
+        _grids(table.assign(shown=values), quantity, are_weights=True)
     st.caption(f"{DESCRIPTIONS[gate]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
 
@@ -135,12 +135,7 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         f"{row.loss_change:+.4f} ({row.loss_low:+.4f} to {row.loss_high:+.4f})".replace("-", "−")
         for row in ablations.itertuples()
     ]
-    _grids(
-        model,
-        sample,
-        ablations.assign(shown=ablations["loss_change"], hover=hover),
-        "nats per token",
-    )
+    _grids(ablations.assign(shown=ablations["loss_change"], hover=hover), "nats per token")
     merged = table.merge(ablations, on=["kind", "layer", "head"])
     ranks = {
         gate: float(merged[column].corr(merged["loss_change"], method="spearman"))
@@ -166,70 +161,21 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     _csv(ablations, "left-out", model)
 
 
-def _grids(
-    model: Model,
-    corpus: Corpus,
-    table: pd.DataFrame,
-    quantity: str,
-    gate: str = "",
-    *,
-    are_weights: bool = False,
-) -> None:
-    """Draw the table's column `shown` as one figure per kind, with one colour scale.
+def _grids(table: pd.DataFrame, quantity: str, *, are_weights: bool = False) -> None:
+    """Draw the table's column `shown` as one figure per kind; `quantity` is the legend."""
+    n_heads = table["head"].nunique()
 
-    `quantity` and `gate` identify the column in the cache; `quantity` is also the legend.
-    """
-    limit = float(table["shown"].abs().max()) or 1.0
-    for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        rows = table[table["kind"] == kind]
-        figure = _picture(
-            model,
-            corpus,
-            quantity,
-            gate,
-            kind,
-            limit,
-            are_weights,
-            dark(),
-            rows,
-        )
-        with column:
-            st.markdown(f"**{label}**")
-            chart(figure, f"{quantity}-{kind}")
+    def column(name: str) -> dict[AttentionKind, np.ndarray]:
+        rows = {kind: table.loc[table["kind"] == kind, name] for kind in KINDS}
+        return {kind: values.to_numpy().reshape(-1, n_heads) for kind, values in rows.items()}
 
-
-@cached()
-def _picture(
-    model: Model,
-    corpus: Corpus,
-    quantity: str,
-    gate: str,
-    kind: AttentionKind,
-    limit: float,
-    weights: bool,
-    dark: bool,
-    _rows: pd.DataFrame,
-) -> go.Figure:
-    heads, layers = sorted(_rows["head"].unique()), sorted(_rows["layer"].unique())
-    shape = (len(layers), len(heads))
-    figure = coloured_table(
-        _rows["shown"].to_numpy().reshape(shape),
-        [str(display_number(layer)) for layer in layers],
-        [str(display_number(head)) for head in heads],
-        y_title="layer",
-        x_title="head",
-        quantity=quantity,
-        limit=limit,
-        weights=weights,
-        dark=dark,
+    head_heatmaps(
+        column("shown"),
+        quantity,
+        quantity,
+        hover=column("hover") if "hover" in table else None,
+        weights=are_weights,
     )
-    figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
-    if "hover" in _rows:
-        figure.update_traces(
-            customdata=_rows["hover"].to_numpy().reshape(shape),
-            hovertemplate="layer %{y}, head %{x}<br>%{customdata}<extra></extra>",
-        )
-    return figure
 
 
 def _csv(table: pd.DataFrame, name: str, model: Model) -> None:

@@ -20,7 +20,6 @@ from transformer.ui.pages.training import (
     example_runs,
     finished_run,
     queue_overview,
-    quick_settings,
     run_facts,
 )
 from transformer.ui.services import live_classes, live_jobs
@@ -49,8 +48,6 @@ def show(name: str, owner: str) -> None:
         live = info.live
         if not live:
             _status(info, [])
-        quick_settings.show(info, owner)
-    show_refusal("quick-setting")
     if not live:
         _failure_reason(info)
     other_runs = finished_run.other_runs(info)
