@@ -72,3 +72,12 @@ def test_joint_rollout_equals_one_product_over_encoder_and_decoder(
         np.testing.assert_allclose(relevance.target[layer], state[n_src:, n_src:], atol=1e-6)
         np.testing.assert_allclose(relevance.source_share[layer], 1 - r ** (layer + 1))
     assert not np.triu(relevance.target, 1).any(), "no position has read a later one"
+
+
+def test_missing_attention_is_refused(trace: Trace) -> None:
+    for heads in (2, -1):
+        with pytest.raises(ValueError, match='"mean", "max" or a head from 0 to 1, not'):
+            rollout.joint(trace, heads)
+    for residual in (1.0, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="at least 0 and below 1"):
+            rollout.joint(trace, residual=residual)
