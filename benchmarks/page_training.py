@@ -166,7 +166,7 @@ def _measure_page(page: Page, address: str) -> None:
 
 def _task_seconds(devtools: CDPSession) -> float:
     metrics = devtools.send("Performance.getMetrics")["metrics"]
-    return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+    return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
 def _report_times(label: str, page_times: list[float | None], python_times: list[float]) -> None:
