@@ -198,7 +198,7 @@ def _measure_responses(address: str, page: Page) -> None:
         for sentence in (text, text.replace(" the ", " this ").replace("that", "that even"))
     ]
     report("12 tokens: from a keystroke to the translation, all heads", times, "400, p95 800")
-    page.goto(f"{address}?depth=heads&text={SENTENCES[0].replace(' ', '+')}")
+    page.goto(f"{address}?depth=heads&more=1&text={SENTENCES[0].replace(' ', '+')}")
     _wait_for_model(page)
     page.get_by_text("Pin a word").wait_for()
     heads = page.locator(".hu-mosaic button").element_handles()
