@@ -1,18 +1,20 @@
-"""The page that trains a model in a browser tab: its files, for the static site and for the app.
+"""The pages that train models in a browser tab, *Train in this tab* and the *Bug clinic*.
+
+Their files, for the static site and for the app.
 
 They are ES modules that a browser loads unchanged and a student can read in its developer tools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from transformer.figures.site_frame import NOT_STARTED, page_html
 
 BROWSER = Path(__file__).parent / "browser"
-FOLDERS = ("model", "training", "trainer")
+FOLDERS = ("model", "training", "trainer", "clinic")
 FILES = (
     "common/base.js",
     "common/naming.js",
@@ -22,22 +24,23 @@ FILES = (
     "common/base.css",
 )
 TITLE = "Train a Transformer in this tab"
+CLINIC_TITLE, CLINIC = "Bug clinic", "clinic.html"
 # Products run in WebAssembly; other origins are blocked, so what is typed stays here.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
     "style-src 'self' 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 )
-_MAIN = f"""<main class="live">
-<h1 class="hu-trainer-title">{TITLE}</h1>
-<div id="hu-trainer">{NOT_STARTED}</div>
+_MAIN = """<main class="live">
+<h1 class="hu-trainer-title">{title}</h1>
+<div id="{container}">{not_started}</div>
 <noscript><p>The model trains in this page and needs JavaScript, which is off here.</p></noscript>
 </main>"""
 
 
 @cache
 def trainer_files() -> Mapping[str, bytes]:
-    """Return the page's scripts and style sheets by their paths below one folder. The page needs
-    the pairs of French as well, training/french-pairs.js (`text.tasks.pair_data`)."""
+    """Return the scripts and style sheets by their paths below one folder. A page also needs
+    the pairs of French, training/french-pairs.js (`text.tasks.pair_data`)."""
     paths = [BROWSER / name for name in FILES]
     for folder in FOLDERS:
         paths += [p for p in sorted((BROWSER / folder).iterdir()) if p.suffix in (".js", ".css")]
@@ -45,13 +48,25 @@ def trainer_files() -> Mapping[str, bytes]:
 
 
 def trainer_page(footer: str) -> str:
-    """Return the page of the static site; `footer` is Markdown."""
+    """Return the page Train of the static site; `footer` is Markdown."""
+    return _page(TITLE, "hu-trainer", footer, "train.html", ("trainer/trainer",), "trainer")
+
+
+def clinic_page(footer: str) -> str:
+    """Return the bug clinic of the static site; `footer` is Markdown."""
+    sheets = ("trainer/trainer", "clinic/clinic")
+    return _page(CLINIC_TITLE, "hu-clinic", footer, "learn.html", sheets, "clinic")
+
+
+def _page(
+    title: str, container: str, footer: str, current: str, sheets: Sequence[str], folder: str
+) -> str:
     return page_html(
-        TITLE,
-        _MAIN,
+        title,
+        _MAIN.format(title=title, container=container, not_started=NOT_STARTED),
         footer,
         policy=POLICY,
-        current="train.html",
-        styles=("scripts/common/base.css", "scripts/trainer/trainer.css"),
-        scripts='<script type="module" src="scripts/trainer/page.js"></script>',
+        current=current,
+        styles=[f"scripts/{sheet}.css" for sheet in ("common/base", *sheets)],
+        scripts=f'<script type="module" src="scripts/{folder}/page.js"></script>',
     )

@@ -33,7 +33,7 @@ from transformer.figures.site_pages import (
     step_page,
 )
 from transformer.figures.state import FIELDS, KINDS, Field
-from transformer.figures.trainer_page import trainer_page
+from transformer.figures.trainer_page import CLINIC, clinic_page, trainer_page
 from transformer.jobs import shipped
 from transformer.text.files import new_folder
 from transformer.ui.pages import home
@@ -99,6 +99,7 @@ def write_site(
         links = [
             ("Sentences, every head", _sentences(models_here)),
             ("Heads during training", [*films.values()]),
+            ("Bug clinic", [ViewLink(CLINIC, CLINIC_LINK)]),
         ]
         index = index_page(TITLE, LEAD, parts, [entry for entry in links if entry[1]], FOOTER)
         _write(folder, LEARN, index)
@@ -254,6 +255,10 @@ FOOTER = (
     "*Attention Is All You Need*."
 )
 
+CLINIC_LINK = "Broken Transformers: find the mistake from what you see"
+CLINIC_FOOTER = (
+    "The models train in your browser. Your result stays there too, until you save it as a file."
+)
 TRAIN_FOOTER = (
     "The model trains in your browser; what you type or paste stays there. It is a small model of "
     "*Attention Is All You Need*."
@@ -299,6 +304,7 @@ def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
         (folder / "scripts" / path).write_bytes(content)
     train = trainer_page(TRAIN_FOOTER)
     (folder / "train.html").write_text(train, encoding="utf-8")
+    (folder / CLINIC).write_text(clinic_page(CLINIC_FOOTER), encoding="utf-8")
     page = live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
     (folder / "index.html").write_text(page, encoding="utf-8")
 

@@ -168,7 +168,7 @@ export const CASES = [
       { line: "        scores = q @ k.transpose(2, 3) / HEADS", settings: { score: "dot" } },
       { line: "        scores = q @ k.transpose(2, 3) - math.sqrt(D_MODEL // HEADS)", settings: { score: "dot" } },
     ],
-    evidence: [{ view: "encoder", cells: "saturated" }],
+    evidence: [{ view: "encoder", cells: "saturated" }, { view: "decoder", cells: "saturated" }],
     hints: [
       "The variance of a dot product grows with the number of its terms, here 64. What does softmax make of large scores?",
       "Look for rows with one weight near 1 and all others near 0, where a healthy head would have none.",
@@ -237,7 +237,7 @@ export const CASES = [
     id: "thrown_out",
     title: "Thrown out at the start",
     symptom:
-      "After a promising step or two the loss jumps and stays high. No head ever finds where to look. A lower learning rate would help, but the rate itself is not the mistake.",
+      "The loss falls for ten steps, and then hardly any more. No head of cross-attention finds where to look. A lower learning rate would help, but its highest value is not the mistake.",
     settings: { ...REVERSE, n_layers: 2, learning_rate: 0.02, warmup: 100 },
     broken: { fault: "no warm-up" },
     right: "    value = RATE * min(math.sqrt(WARMUP / step), step / WARMUP)",

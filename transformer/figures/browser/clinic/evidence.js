@@ -38,7 +38,8 @@ export const PREDICATES = {
       const weights = rows.map((_, i) => at(i, j));
       return Math.max(...weights) - Math.min(...weights) < SIMILAR;
     }),
-  saturated: ({ columns, at }, row) => columns.some((_, j) => at(row, j) >= SATURATED),
+  // The first row of the decoder has only one key.
+  saturated: ({ columns, at }, row) => row > 0 && columns.some((_, j) => at(row, j) >= SATURATED),
   "row sum": ({ columns, at }, row) => Math.abs(columns.reduce((sum, _, j) => sum + at(row, j), 0) - 1) >= VISIBLE,
 };
 

@@ -24,7 +24,7 @@ export function thinned(points, limit = MAX_POINTS) {
 
 // A chart with a title and its axes. `draw` takes the curves, the last step and the top of the y axis; pointing shows
 // the value at a step, or at what else the x axis counts.
-function makeChart(title, unit, format, axisName = "step") {
+export function makeChart(title, unit, format, axisName = "step") {
   const plot = svgNode("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", tabindex: 0 });
   const value = el("span", { class: "hu-trainer-value" });
   const node = el(

@@ -34,8 +34,9 @@ export function headWeights({ src, tgt, layers, heads, kinds, attention }, kind,
 /**
  * @param {(code: string) => void} onClick called with "c0.1"
  * @param {(head: { kind: number, layer: number, head: number } | null) => void} onPoint
+ * @param {(name: string, isChosen: boolean) => string} [titleOf] of a head
  */
-export function makeHeads(onClick, onPoint) {
+export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
   const node = el("div", { class: "hu-trainer-heads" });
   let [shape, cells] = ["", []];
 
@@ -53,7 +54,7 @@ export function makeHeads(onClick, onPoint) {
       if (cell.isOff === isOff) continue;
       cell.isOff = isOff;
       cell.button.setAttribute("aria-pressed", String(isOff));
-      cell.button.title = isOff ? `${cell.name} is off` : `Switch ${cell.name} off from this step on, in a fork`;
+      cell.button.title = titleOf(cell.name, isOff);
     }
   }
 
@@ -102,3 +103,5 @@ export function makeHeads(onClick, onPoint) {
   }
   return { node, draw };
 }
+
+const switchTitle = (name, isOff) => isOff ? `${name} is off` : `Switch ${name} off from this step on, in a fork`;

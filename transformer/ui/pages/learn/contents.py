@@ -8,6 +8,7 @@ import streamlit as st
 
 from transformer.figures.lesson_thumbnail import lesson_thumbnail
 from transformer.ui.base.registry import HOME, page_name
+from transformer.ui.pages.learn import clinic
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.lessons import course, progress
 from transformer.ui.widgets.lessons.lesson import Lesson
@@ -38,6 +39,9 @@ def show(current: str) -> None:
         _lessons(course.CORE)
         st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
         _lessons(course.EXTRA)
+    if not current:
+        st.markdown("## Bug clinic")
+        clinic.link()
 
 
 def _lessons(lessons: tuple[Lesson, ...]) -> None:

@@ -1,0 +1,126 @@
+// The pictures of a case: what the model writes, its curves, and its heads. Each can be marked as evidence.
+
+import { colours, el } from "../common/base.js";
+import { accuracyPoints, makeChart } from "../trainer/curves.js";
+import { HEAD_KINDS, makeHeads } from "../trainer/heads.js";
+import { percent } from "../trainer/verdict.js";
+import { makeBigHead } from "./big-head.js";
+import { headOf } from "./evidence.js";
+
+const FIRST_HEAD = "c0.0";
+const decimals = (value) => value.toFixed(value < 0.1 ? 3 : 2);
+const short = (value) => String(Number(value.toPrecision(2)));
+const spaced = (tokens) => tokens.filter((token) => !["<s>", "</s>"].includes(token)).join(" ");
+
+/** @param {(mark: import("./evidence.js").Mark, text: string) => void} onMark @param {() => void} onChange */
+export function makeViews(onMark, onChange) {
+  const charts = {
+    loss: makeChart("Loss", "nats per token", decimals),
+    accuracy: makeChart("Right outputs", "held-out", percent),
+    rate: makeChart("Learning rate", "Adam", short),
+    norm: makeChart("Gradient norm", "before clipping", short),
+  };
+  const names = { loss: "loss", accuracy: "right outputs", rate: "learning rate", norm: "gradient norm" };
+  const chartNodes = Object.entries(charts).map(([view, chart]) => {
+    const mark = el("button", { type: "button", class: "hu-button hu-clinic-mark" }, "Mark this curve");
+    mark.addEventListener("click", () => onMark({ view }, `the curve of the ${names[view]}`));
+    mark.setAttribute("aria-label", `Mark the curve of the ${names[view]}`);
+    chart.node.append(mark);
+    return chart.node;
+  });
+  const outputs = el("div", { class: "hu-clinic-outputs" });
+  const heads = makeHeads(
+    (code) => {
+      [chosen, marked] = [code, null];
+      onChange();
+    },
+    () => undefined,
+    (name) => `Enlarge ${name}`,
+  );
+  const big = makeBigHead((row, column) => {
+    const { view, layer, head } = partsOf(chosen);
+    marked = [row, column];
+    onMark(
+      { view, example, layer, head, row, column },
+      `${nameOf(chosen)}, row ${row + 1}, column ${column + 1}`,
+    );
+    onChange();
+  });
+  let [example, chosen, outputsKey] = [1, FIRST_HEAD, ""];
+  /** @type {[number, number] | null} */
+  let marked = null;
+
+  const partsOf = (code) => {
+    const [layer, head] = code.slice(1).split(".").map(Number);
+    return { view: HEAD_KINDS.find(({ letter }) => letter === code[0]).kind, layer, head };
+  };
+  const nameOf = (code) => {
+    const { layer, head } = partsOf(code);
+    const { name } = HEAD_KINDS.find(({ letter }) => letter === code[0]);
+    return `${name}, layer ${layer + 1}, head ${head + 1}`;
+  };
+
+  function reset() {
+    [example, chosen, marked, outputsKey] = [1, FIRST_HEAD, null, ""];
+  }
+
+  /** @param {import("../trainer/runs.js").Run} run @param {string[][]} writings */
+  function draw(run, writings) {
+    const theme = colours(node);
+    const curve = (points) => [{ name: "This run", colour: theme.accent, isSelected: true, points }];
+    const last = run.started?.settings.steps ?? 1;
+    const drawChart = (view, points, top) =>
+      charts[view].draw(curve(points), last, top ?? Math.max(1e-9, ...points.map(([, value]) => value)));
+    const pointsOf = (name) => run.records.map((record) => [record.step, record[name]]);
+    drawChart("loss", pointsOf("loss"));
+    drawChart("accuracy", accuracyPoints(run), 1);
+    drawChart("rate", pointsOf("rate"));
+    drawChart("norm", pointsOf("gradientNorm"));
+    drawOutputs(run, writings);
+    const shown = run.examples[example];
+    if (!shown) return;
+    heads.draw(shown, new Set([chosen]), theme);
+    const { view, layer, head } = partsOf(chosen);
+    big.draw(headOf(shown, view, layer, head), `${nameOf(chosen)}: row = query, column = key`, marked, theme);
+  }
+
+  function drawOutputs({ examples }, writings) {
+    const key = JSON.stringify([example, writings, examples.map(({ src, output }) => [src, output])]);
+    if (key === outputsKey) return; // so that a button that has the focus keeps it
+    outputsKey = key;
+    outputs.replaceChildren(...examples.map(({ src, output, gold }, index) => {
+      const show = el("button", { type: "button", class: "hu-trainer-output" }, spaced(src));
+      show.append(el("span", { class: "hu-note" }, ` → ${spaced(gold)}`));
+      show.setAttribute("aria-pressed", String(index === example));
+      show.addEventListener("click", () => {
+        [example, marked] = [index, null];
+        onChange();
+      });
+      const mark = el("button", { type: "button", class: "hu-button hu-clinic-mark" }, "Mark these outputs");
+      mark.setAttribute("aria-label", `Mark the outputs for ${spaced(src)}`);
+      mark.addEventListener(
+        "click",
+        () => onMark({ view: "outputs", output: index }, `the outputs for ${spaced(src)}`),
+      );
+      const written = writings[index] ?? (output ? [spaced(output)] : []);
+      const right = spaced(gold);
+      const lines = written.map((text) =>
+        el("li", text === right ? {} : { class: "hu-trainer-wrong" }, text || "(nothing)", text === right ? " ✓" : " ✗")
+      );
+      return el("div", {}, show, el("ol", { "aria-label": "What it writes" }, ...lines), mark);
+    }));
+  }
+
+  const node = el(
+    "div",
+    { class: "hu-clinic-views" },
+    el("h3", {}, "Input → right output, and what it writes, three times"),
+    outputs,
+    el("h3", {}, "Curves"),
+    el("div", { class: "hu-clinic-charts" }, ...chartNodes),
+    el("h3", {}, "Heads"),
+    el("p", { class: "hu-note" }, "Click a head to enlarge it, and an input above to see its heads."),
+    el("div", { class: "hu-clinic-heads" }, heads.node, big.node),
+  );
+  return { node, draw, reset };
+}
