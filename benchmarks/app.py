@@ -213,7 +213,7 @@ def report_clicks(page: Page, address: str) -> None:
         page.goto(f"{address}/?depth=heads&text={text}&kind=encoder&exact=1")
         page.locator(".hu-thumb").first.wait_for()
         wait_for_script_run(page)
-        clicks = [page.evaluate(MEASURE_CLICK, [n % 6, n % 8]) for n in range(1, 20)]
+        clicks = [page.evaluate(MEASURE_CLICK, [n % 6 + 1, n % 8 + 1]) for n in range(1, 20)]
         report(f"choose another head, click to picture{suffix}", clicks, 150)
         wait_for_script_run(page)
     page.goto(f"{address}/?depth=off&text={SENTENCES[0]}")
