@@ -1,8 +1,8 @@
 """A checkpoint is a folder: config.json, model.safetensors, vocabulary.model, README.md.
 
-Weights are safetensors, never a pickle: loading one never runs code from the file. Their SHA-256 is
-in model.safetensors.sha256, in the format of `sha256sum`, and is checked when they are read; a
-folder that another program has written need not have it.
+Weights are safetensors, never a pickle: loading one never runs code from the file. Their SHA-256
+and that of the vocabulary are in model.safetensors.sha256, in the format of `sha256sum`, and are
+checked when the files are read; a folder that another program has written need not have them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def save_checkpoint(
         VOCABULARY: vocabulary.to_bytes(),
         WEIGHTS: stored_weights,
         CONFIG: config.encode(),
-        CHECKSUM: _checksum_lines({checksum}),
+        CHECKSUM: _checksum_lines({checksum}, vocabulary),
         CARD: card.encode(),
     }
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -102,27 +102,33 @@ def save_checkpoint(
             return
         if previous := _stored_checksums(target / WEIGHTS):
             # Until the new weights are in place, both are valid: for a reader, and after a crash.
-            (staged / "both").write_bytes(_checksum_lines({checksum, *previous}))
+            (staged / "both").write_bytes(_checksum_lines({checksum, *previous}, vocabulary))
             os.replace(staged / "both", target / CHECKSUM)
         for name in contents:
             os.replace(staged / name, target / name)
 
 
-def _checksum_lines(checksums: set[str]) -> bytes:
-    return "".join(f"{checksum}  {WEIGHTS}\n" for checksum in sorted(checksums)).encode()
+def _checksum_lines(weights: set[str], vocabulary: Vocabulary) -> bytes:
+    lines = [
+        *((checksum, WEIGHTS) for checksum in sorted(weights)),
+        (vocabulary.sha256, VOCABULARY),
+    ]
+    return "".join(f"{checksum}  {name}\n" for checksum, name in lines).encode()
 
 
-def _stored_checksums(weights: Path) -> set[str]:
-    """Return the SHA-256 sums that the weights may have; empty if there is no file of them."""
+def _stored_checksums(file: Path) -> set[str]:
+    """Return the SHA-256 sums that a file of the folder may have; empty if none are stored."""
     try:
-        text = weights.with_name(CHECKSUM).read_text(encoding="utf-8", errors="replace")
+        text = file.with_name(CHECKSUM).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return set()
-    return {line.split()[0].lower() for line in text.splitlines() if line.strip()}
+    rows = [line.split() for line in text.splitlines() if line.strip()]
+    return {row[0].lower() for row in rows if row[-1] == file.name}
 
 
-def _check_weights(path: Path) -> None:
-    """Compare the weights with their checksum. Raises CheckpointError if they differ."""
+def _check_checksum(path: Path) -> None:
+    """Compare the weights or the vocabulary with their stored checksum. Raises CheckpointError if
+    they differ."""
     valid = _stored_checksums(path)
     if not valid:
         return
@@ -208,6 +214,7 @@ def load_checkpoint(
         vocabulary.check(config)
     except ValueError as error:
         raise CheckpointError(f"{folder}: {error}") from error
+    _check_checksum(_checkpoint_file(folder, VOCABULARY))
     weights = _checkpoint_file(folder, WEIGHTS)
     _check_header(weights, config)
     with torch.random.fork_rng(devices=[]):  # initialisation must not change the caller's generator
@@ -330,7 +337,7 @@ def _checkpoint_file(folder: str | os.PathLike[str], name: str) -> Path:
 def _read_weights(path: Path) -> dict[str, Tensor]:
     """Read all tensors as float32. Raises CheckpointError if the file does not have its checksum,
     or a number is not finite."""
-    _check_weights(path)
+    _check_checksum(path)
     with open_weights(path) as file:
         weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     _check_finite(weights, str(path))
