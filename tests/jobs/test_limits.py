@@ -64,6 +64,7 @@ def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ('minutes = "two"', "minutes must be a finite number, not 'two'"),
         ('teacher_token = "short"', "teacher_token must have 12 to 200 characters, or none"),
         ("teacher_token = 3141592653589", 'teacher_token must be text in "quotes"$'),
+        ('frame_ancestors = "https://a.example; x"', "has 'https://a.example;'; an origin is like"),
     ],
 )
 def test_an_invalid_file_gives_a_one_sentence_error(

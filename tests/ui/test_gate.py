@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.ui.conftest import exchange_messages
+from transformer.jobs.limits import LIMITS_VARIABLE
 from transformer.ui.base.visitor import COOKIE, ID, new_id
-from transformer.ui.server.security import MAX_QUOTED_HOST, Gate
+from transformer.ui.server.security import MAX_QUOTED_HOST, Gate, content_security_policy
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
 POLICY = "default-src 'self'"
@@ -54,6 +56,20 @@ def send_request(
     }
     gate = Gate(page, hosts=HOSTS, origins=["https://notes.example/"], policy=POLICY)
     return exchange_messages(gate, request, "websocket.connect")
+
+
+def test_sites_in_the_limits_file_may_show_the_app_in_a_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "limits.toml"
+    monkeypatch.setenv(LIMITS_VARIABLE, str(file))
+    for content, expected in (
+        ('frame_ancestors = "https://moodle.school.example"', " https://moodle.school.example"),
+        ('frame_ancestors = ""', ""),
+        ('frame_ancestors = "*; script-src *"', ""),  # the pages report it
+    ):
+        file.write_text(content, encoding="utf-8")
+        assert content_security_policy().endswith(f"frame-ancestors 'self'{expected}")
 
 
 def status(headers: Mapping[str, str] | list[tuple[str, str]], **options: Any) -> int:

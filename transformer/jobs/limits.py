@@ -68,6 +68,10 @@ def count_parameters(config: ModelConfig) -> int:
     return config.vocab_size * d + config.n_layers * layer + positions + output
 
 
+ORIGIN = re.compile(r"https?://(\*\.)?[a-zA-Z0-9.-]{1,253}(:\d{1,5})?")
+"""An origin in a Content-Security-Policy; "*." stands for all subdomains."""
+
+
 def _quoted(name: str, value: Any) -> Any:
     if not isinstance(value, str):  # the value may be a token, which no log should have
         raise ValueError(f'{name} must be text in "quotes"')
@@ -99,6 +103,8 @@ class Limits(Record):
         classes: maximum number of open classes.
         class_members: maximum number of students in a class.
         teacher_token: the token that opens a class; "": a new one is printed at every start.
+        frame_ancestors: origins of other sites that may show the app in a frame, such as a learning
+            platform, separated by spaces; "": none.
         executor: "dask" trains and measures on a cluster; "": on this machine.
         scheduler: the address of the cluster's scheduler.
         cluster_keys: the folder of the cluster's TLS keys (docs/cluster.md).
@@ -123,6 +129,7 @@ class Limits(Record):
     classes: int = 20
     class_members: int = 60
     teacher_token: str = field(default="", repr=False)
+    frame_ancestors: str = ""
     executor: str = ""
     scheduler: str = ""
     cluster_keys: str = ""
@@ -130,6 +137,11 @@ class Limits(Record):
     def __post_init__(self) -> None:
         if self.teacher_token and not 12 <= len(self.teacher_token.strip()) <= 200:
             raise ValueError('teacher_token must have 12 to 200 characters, or none: ""')
+        for origin in self.frame_ancestors.split():
+            if not ORIGIN.fullmatch(origin):
+                raise ValueError(
+                    f"frame_ancestors has {origin!r}; an origin is like https://school.example"
+                )
         _check_cluster(self.executor, self.scheduler, self.cluster_keys)
         for name, value in ((limit.name, getattr(self, limit.name)) for limit in fields(self)):
             if isinstance(value, str):
