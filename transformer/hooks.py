@@ -125,6 +125,12 @@ class HookPoint(nn.Module):
                 f"the hook on {self.name} returned a {type(replaced).__name__}; "
                 f"it must return nothing, or a tensor of shape {tuple(x.shape)}"
             )
+        if replaced.is_nested or replaced.layout != torch.strided or replaced.is_meta:
+            kind = "meta tensor without values" if replaced.is_meta else str(replaced.layout)
+            kind = "nested tensor" if replaced.is_nested else kind
+            raise ValueError(
+                f"the hook on {self.name} returned a {kind}; it must be a dense tensor with values"
+            )
         if replaced.shape != x.shape:
             raise ValueError(
                 f"the hook on {self.name} returned shape {tuple(replaced.shape)}, "
@@ -133,11 +139,6 @@ class HookPoint(nn.Module):
         if replaced.dtype != x.dtype:
             raise ValueError(
                 f"the hook on {self.name} returned {replaced.dtype}, the site has {x.dtype}"
-            )
-        if replaced.layout != torch.strided or replaced.is_meta:
-            kind = "meta tensor without values" if replaced.is_meta else str(replaced.layout)
-            raise ValueError(
-                f"the hook on {self.name} returned a {kind}; it must be a dense tensor with values"
             )
         replaced = replaced.to(x.device)
         if problem := self._problem(replaced):

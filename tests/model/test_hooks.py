@@ -164,6 +164,10 @@ def test_gradients_reach_stored_activations() -> None:
         (torch.full((3, 4, 6, 7), -torch.inf).double(), "returned -inf; all values must be finite"),
         (torch.zeros(3, 4, 6, 7).double().to("meta"), "returned a meta tensor without values"),
         (torch.zeros(3, 4, 6, 7).double().to_sparse(), "returned a torch.sparse_coo"),
+        (
+            torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)], layout=torch.jagged),
+            "returned a nested tensor; it must be a dense tensor",
+        ),
     ],
 )
 def test_invalid_return_values_of_hooks_are_refused(
