@@ -112,7 +112,7 @@ def test_files_are_saved_atomically(
 
 INVALID_STATES: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown name": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
-    "an unknown view": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
+    "an unknown view": ({"view": "heat"}, "view must be one of heads, heatmap, model.*'heat'"),
     "an unknown kind": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
     "a kind that was not recorded": (
         {"kind": "encoder"},
