@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from transformer.classroom import Classroom
-from transformer.classroom.classroom import MAX_RECENT_VIEWS
+from transformer.classroom.classroom import MAX_QUESTIONS, MAX_RECENT_VIEWS
 
 
 @pytest.fixture
@@ -92,6 +92,17 @@ def test_only_the_first_answer_counts_and_answers_are_anonymous(classroom: Class
     assert classroom.answers("umbrella") == {2: 2}
     classroom.answers("umbrella")[2] = 99  # a copy
     assert classroom.answers("umbrella") == {2: 2}
+
+
+def test_questions_are_limited(classroom: Classroom) -> None:
+    for number in range(2 * MAX_QUESTIONS):
+        classroom.answer("ann", f"question {number}", 0)
+        classroom.show_answers(f"shown {number}")
+    assert (
+        sum(bool(classroom.answers(f"question {n}")) for n in range(2 * MAX_QUESTIONS))
+        == MAX_QUESTIONS
+    )
+    assert len(classroom.questions_shown()) == MAX_QUESTIONS
 
 
 def test_every_change_is_sent_once(classroom: Classroom) -> None:

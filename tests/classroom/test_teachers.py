@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from transformer.classroom import Classes, Classroom, ClassroomError
+from transformer.classroom.classroom import MAX_TEACHERS
 from transformer.classroom.codes import TEACHING_CODE_LENGTH, new_code, show_code
 
 TOKEN = "a token of the teacher's"
@@ -86,3 +87,13 @@ def test_the_teaching_code_ends_with_the_class(classes: Classes, classroom: Clas
     with pytest.raises(ClassroomError, match="has ended"):
         classroom.join_as_teacher("bohr")
     assert code not in str([vars(classes), vars(classroom)])
+
+
+def test_the_number_of_teachers_is_limited(classes: Classes, classroom: Classroom) -> None:
+    for number in range(MAX_TEACHERS - 2):
+        classes.join(classroom.teaching_code, f"colleague {number}")
+    with pytest.raises(ClassroomError, match=f"has {MAX_TEACHERS} teachers"):
+        classes.join(classroom.teaching_code, "one more")
+    assert classes.class_of("one more") is None
+    classes.join(classroom.teaching_code, "bohr", name="Niels")  # a change of name
+    assert "Niels" in classroom.teacher_names()
