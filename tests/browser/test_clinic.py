@@ -67,6 +67,8 @@ def test_a_case_is_solved_and_handed_in(
     assert (case["marks"], case["lines"], case["corrections"], case["points"]) == (2, 2, 2, 5)
     check(page, file.read_bytes(), "The code matches")
     expect(page.get_by_role("cell", name="A perfect loss")).to_be_visible()
+    page.get_by_role("button", name="Reset all cases").click()
+    expect(page.get_by_text("solved, 5 of 5 points")).to_have_count(0)
 
 
 def test_wrong_results_are_refused(site_address: str, new_page: NewPage) -> None:

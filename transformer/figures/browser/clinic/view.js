@@ -137,6 +137,10 @@ export function openClinic(container, { workerUrl, isFile = false }) {
           file.click();
         }),
         file,
+        button("Reset all cases", () => {
+          progress = { name: "", cases: {} };
+          showList();
+        }),
       ),
       message,
       checked,
