@@ -75,7 +75,7 @@ def test_the_browsers_selection_is_read_in_python(widget: ExplorerWidget) -> Non
         ("head", -1, "head must be 0 to 3, not -1"),
         ("layer", 3, "layer must be 0 to 2, not 3"),
         ("kind", "cros", "kind must be one of encoder, decoder, cross, not 'cros'"),
-        ("view", "map", "view must be one of heads, model, heatmap"),
+        ("view", "map", "view must be one of heads, heatmap, model"),
         ("pin", "x1", "pin must be s or t and a position"),
     ],
 )

@@ -70,8 +70,7 @@ export function openClinic(container, { workerUrl, isFile = false }) {
         "li",
         {},
         button(`${index + 1}. ${given.title}`, () => showCase(given)),
-        " ",
-        el("span", { class: "hu-note" }, state),
+        el("span", {}, given.symptom, " ", el("span", { class: "hu-note" }, state)),
       );
     });
     root.replaceChildren(
