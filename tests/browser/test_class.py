@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
+from tests.browser.test_clinic import solve_first_case
 from tests.live_app import ROOT, app_server, open_expander, wait_for_script_run, wait_until
 
 TEACHER_TOKEN = "teacher-token-for-tests"
@@ -144,6 +145,15 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head
     expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
     bob.get_by_role("button", name="Follow again").click()
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
+
+
+def test_the_teacher_sees_who_has_solved_a_case_of_the_bug_clinic(classroom: ClassPages) -> None:
+    teacher, _, bob = classroom
+    teacher.get_by_role("button", name="Stop leading").click()
+    follow_link(bob, "Learn")
+    bob.get_by_role("link", name="Broken Transformers").click()
+    solve_first_case(bob)
+    expect(teacher.get_by_text("Student 2 has solved 1: 1.")).to_be_visible()
 
 
 def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(

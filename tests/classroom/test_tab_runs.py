@@ -8,7 +8,7 @@ import pytest
 
 from transformer.classroom import Classroom
 from transformer.classroom.codes import ClassroomError
-from transformer.classroom.tab_runs import MAX_POINTS, TabRun, spread
+from transformer.classroom.tab_runs import MAX_POINTS, TabRun, read_solved_cases, spread
 
 
 def test_a_curve_is_read_with_the_step_at_which_the_task_is_learned() -> None:
@@ -56,3 +56,19 @@ def test_only_members_report_and_equal_names_stay_apart() -> None:
     assert [*classroom.tab_runs()] == ["Ada", "Student 3"]
     classroom.clear_tab_runs()
     assert not classroom.tab_runs()
+
+
+def test_solved_cases_are_kept_of_members_only() -> None:
+    classroom = Classroom("ABC", "teacher", "", 30)
+    classroom.join("v1", "Ada")
+    for visitor in ("v1", "stranger"):
+        classroom.report_solved_cases(visitor, read_solved_cases([4, 1]))
+    assert classroom.solved_cases() == {"Ada": (1, 4)}
+    classroom.leave("v1")
+    assert not classroom.solved_cases()
+
+
+@pytest.mark.parametrize("cases", [None, "1", [0], [1, 1], [True], [1.0], [51], ["1"], {"1": 1}])
+def test_wrong_solved_cases_are_refused(cases: object) -> None:
+    with pytest.raises(ClassroomError, match="different whole numbers from 1 to 50"):
+        read_solved_cases(cases)

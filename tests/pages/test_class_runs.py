@@ -212,6 +212,16 @@ def test_curves_of_runs_in_the_students_tabs_are_drawn_for_the_class(visit: Visi
     assert not only_class().tab_runs()
 
 
+def test_solved_cases_of_the_bug_clinic_are_listed_for_the_class(visit: Visit) -> None:
+    teacher = open_as_teacher(visit)
+    ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
+    for student, cases in ((ann, (4,)), (bob, (1, 7))):
+        only_class().report_solved_cases(student.session_state["visitor"], cases)
+    rerun(teacher)
+    listed = page_markdown(teacher)
+    assert listed.index("has solved 2: 1, 7.") < listed.index("**Ann** has solved 1: 4.")
+
+
 def test_students_train_in_their_tabs_with_different_seeds(visit: Visit) -> None:
     open_as_teacher(visit)
     students = [join_as_student(visit, only_class(), name) for name in ("Ann", "Bob")]

@@ -7,10 +7,13 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.measured import MeasuredQuestions
 from transformer.classroom.tab_runs import TabRun
+
+T = TypeVar("T")
 
 MAX_RECENT_VIEWS = 32
 """Number of recent views to follow that are remembered, for students whose browser is slow."""
@@ -89,6 +92,7 @@ class Classroom:
         )
         self._members: dict[str, Member] = {}
         self._tab_runs: dict[str, TabRun] = {}  # the last of each visitor
+        self._solved_cases: dict[str, tuple[int, ...]] = {}  # of the bug clinic, by visitor
         self._removed: set[str] = set()  # visitors whom a teacher has removed
         self._n_joined = 0
         self._not_following: set[str] = set()
@@ -135,6 +139,7 @@ class Classroom:
                 )
             self._members.pop(visitor, None)
             self._tab_runs.pop(visitor, None)
+            self._solved_cases.pop(visitor, None)
             self._not_following.discard(visitor)
             self._teachers[visitor] = name
         self._notify()
@@ -190,6 +195,7 @@ class Classroom:
         with self._lock:
             self._members.pop(visitor, None)
             self._tab_runs.pop(visitor, None)
+            self._solved_cases.pop(visitor, None)
             self._not_following.discard(visitor)
         self._notify()
 
@@ -347,18 +353,32 @@ class Classroom:
     def tab_runs(self) -> dict[str, TabRun]:
         """Return the last run of each student, by the student's label with number if needed."""
         with self._lock:
-            members = [self._members[visitor] for visitor in self._tab_runs]
-            labels = Counter(member.label for member in members)
-            return {
-                member.label
-                if labels[member.label] == 1
-                else f"{member.label} ({member.number})": self._tab_runs[member.visitor]
-                for member in members
-            }
+            return self._by_label(self._tab_runs)
 
     def clear_tab_runs(self) -> None:
         with self._lock:
             self._tab_runs.clear()
+
+    def report_solved_cases(self, visitor: str, cases: tuple[int, ...]) -> None:
+        """Keep which cases of the bug clinic a student has solved. Does nothing for others."""
+        with self._lock:
+            if visitor in self._members:
+                self._solved_cases[visitor] = cases
+
+    def solved_cases(self) -> dict[str, tuple[int, ...]]:
+        """Return the solved cases of each student, by label as in `tab_runs`."""
+        with self._lock:
+            return self._by_label(self._solved_cases)
+
+    def _by_label(self, reports: Mapping[str, T]) -> dict[str, T]:
+        members = [self._members[visitor] for visitor in reports]
+        labels = Counter(member.label for member in members)
+        return {
+            member.label
+            if labels[member.label] == 1
+            else f"{member.label} ({member.number})": reports[member.visitor]
+            for member in members
+        }
 
     # Change notifications
 
@@ -405,6 +425,7 @@ class Classroom:
                     self._recent_views,
                     self._answered,
                     self._tab_runs,
+                    self._solved_cases,
                 ),
                 *(self._counts, self._shown, self._listeners, self._race_runs),
                 *(self._teachers, self.measured),

@@ -1,4 +1,7 @@
-"""Runs that train in the browsers of a class: each device reports its curve, never its weights."""
+"""What the browsers of a class report: the curve of a run, and the solved cases of the bug clinic.
+
+Weights and answers stay in the browser.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ LEARNED = 0.99
 """Share of right outputs from which a run has learned its task."""
 MAX_POINTS = 400
 MAX_STEP = 1_000_000
+MAX_CASES = 50
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,20 @@ class TabRun:
     def lines(self) -> list[dict[str, Any]]:
         """Return the curve as lines of metrics.jsonl, for `figures.curves`."""
         return [{"step": step, "sequence_accuracy": share} for step, share in self.points]
+
+
+def read_solved_cases(cases: Any) -> tuple[int, ...]:
+    """Read the numbers of solved cases that a browser has sent, counted from 1.
+
+    Raises ClassroomError if they are not different numbers up to `MAX_CASES`.
+    """
+    if (
+        not isinstance(cases, list)
+        or not all(type(case) is int and 1 <= case <= MAX_CASES for case in cases)
+        or len(set(cases)) != len(cases)
+    ):
+        raise ClassroomError(f"Solved cases are different whole numbers from 1 to {MAX_CASES}.")
+    return tuple(sorted(cases))
 
 
 def spread(runs: Mapping[str, TabRun]) -> str:

@@ -31,8 +31,11 @@ const UNSOLVED = {
   tried: [],
 };
 
-/** @param {HTMLElement} container @param {{ workerUrl: URL, isFile?: boolean }} host */
-export function openClinic(container, { workerUrl, isFile = false }) {
+/**
+ * @param {HTMLElement} container
+ * @param {{ workerUrl: URL, isFile?: boolean, onSolved?: (numbers: number[]) => void }} host
+ */
+export function openClinic(container, { workerUrl, isFile = false, onSolved = () => {} }) {
   CASES.forEach(checkCase);
   const runs = makeRuns(() => new Worker(workerUrl, { type: "module" }), onReport);
   /** @type {{ name: string, cases: Record<string, any> }} */
@@ -51,6 +54,8 @@ export function openClinic(container, { workerUrl, isFile = false }) {
   const titles = Object.fromEntries(CASES.map(({ id, title }) => [id, title]));
   const stateOf = (id) => progress.cases[id] ??= { ...UNSOLVED, tried: [] };
   const save = () => keep(KEPT, progress);
+  const isSolved = ({ id }) => stateOf(id).points > 0;
+  const reportSolved = () => onSolved(CASES.flatMap((given, index) => isSolved(given) ? [index + 1] : []));
 
   function button(text, onClick, attributes = {}) {
     const node = el("button", { type: "button", class: "hu-button", ...attributes }, text);
@@ -139,6 +144,7 @@ export function openClinic(container, { workerUrl, isFile = false }) {
         button("Reset all cases", () => {
           progress = { name: "", cases: {} };
           showList();
+          reportSolved();
         }),
       ),
       message,
@@ -335,6 +341,7 @@ export function openClinic(container, { workerUrl, isFile = false }) {
       pauseClock();
       state.points = MAX_POINTS - state.hints;
       feedback.textContent = `The symptom is gone: ${share} of the outputs are right.`;
+      reportSolved();
     } else {
       state.tried.push(isCorrection.line);
       feedback.textContent = `The symptom is still there: ${share} of the outputs are right. Try another line.`;
@@ -382,6 +389,7 @@ export function openClinic(container, { workerUrl, isFile = false }) {
   kept(KEPT).then((value) => {
     if (value?.cases) progress = value;
     showList();
+    if (CASES.some(isSolved)) reportSolved();
   });
   return { close: () => runs.close() };
 }

@@ -41,6 +41,7 @@ _RACE_KEY, _POPOVER_KEY = "class-race", "class-together"
 def show(classroom: Classroom) -> None:
     race_controls(classroom)
     fragment(tab_runs, "class-tab-runs", REFRESH_SECONDS)(classroom)
+    fragment(solved_cases, "class-solved-cases", REFRESH_SECONDS)(classroom)
     fragment(_runs, "class-runs", REFRESH_SECONDS)(classroom)
 
 
@@ -60,6 +61,16 @@ def tab_runs(classroom: Classroom) -> None:
             on_click=live_classes.as_teacher,
             args=(classroom, classroom.clear_tab_runs),
         )
+
+
+def solved_cases(classroom: Classroom) -> None:
+    """Draw who has solved which cases of the bug clinic, most cases first."""
+    if not (solved := classroom.solved_cases()):
+        return
+    st.header("Bug clinic")
+    for name, cases in sorted(solved.items(), key=lambda named: -len(named[1])):
+        numbers = ", ".join(map(str, cases))
+        st.markdown(f"**{frame.plain(name)}** has solved {len(cases)}: {numbers}.")
 
 
 def class_runs(classroom: Classroom) -> list[tuple[str, RunInfo]]:
