@@ -11,7 +11,7 @@ import {
   showWeight,
   tensorNumber,
 } from "../../../transformer/figures/browser/common/numbers.js";
-import { contrast, formatMeasure, formatOffset } from "../../../transformer/figures/browser/common/measures.js";
+import { formatMeasure, formatOffset } from "../../../transformer/figures/browser/common/measures.js";
 import { random } from "./fixtures.js";
 
 const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -73,10 +73,4 @@ test("only a probability of 1 is shown as 100%, and small values as “<”", ()
   for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(percentText(p), "100.0%");
   assert.deepEqual([0.5, 0.00004, 0].map((w) => showWeight(w, 65535)), ["0.5000", "< 0.0001", "0.0000"]);
   assert.deepEqual([0.5, 0.004, 0].map((w) => showWeight(w, 255)), ["≈ 0.50", "< 0.01", "≈ 0.00"]);
-});
-
-test("contrast follows the WCAG formula", () => {
-  assert.equal(contrast("#000000", "#ffffff"), 21);
-  assert.equal(contrast("#777777", "#777777"), 1);
-  assert.ok(Math.abs(contrast("#767676", "#ffffff") - 4.54) < 0.01); // the lightest grey that passes AA on white
 });

@@ -1,6 +1,6 @@
 // Labels, formatting and colours of the measures of a head.
 
-import { el, luminance } from "./base.js";
+import { el, textOn } from "./base.js";
 import { hasExactNames, tokenName } from "./naming.js";
 
 // Descriptions of the measures by name, as in `transformer.measures`: label, unit ("" is a share, 0 to 1),
@@ -57,16 +57,7 @@ export function makeChip(text, share, theme) {
 /** @param {number} share @param {Theme} theme */
 export function chipColours(share, theme) {
   const background = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
-  const [textContrast, backgroundContrast] = [theme.text, theme.background].map((colour) =>
-    contrast(colour, background)
-  );
-  return [background, textContrast >= backgroundContrast ? theme.text : theme.background];
-}
-
-// The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
-export function contrast(colourA, colourB) {
-  const [a, b] = [luminance(colourA), luminance(colourB)];
-  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  return [background, textOn(background)];
 }
 
 // The note about a head that gives most of its attention to the first or last token (attention sink).
