@@ -8,8 +8,8 @@ that computes, in small (`device_checks.py`); parity with the CPU; speed and mem
 beside `transformers`, and of training beside `torch.nn.Transformer` and `transformers`.
 
 Each result is appended to results.jsonl at once, and each failure of a test with its traceback to
-failed_tests.txt, so that a run that is cut off keeps what it has;
-at the end, results.md has them as tables. An error ends only its part, and the exit status is 1.
+failed_tests.txt, so that a run that is cut off keeps what it has; at the end, results.md has the
+results as tables. An error ends only its part, and the exit status is 1.
 """
 
 from __future__ import annotations

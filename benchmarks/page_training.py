@@ -1,5 +1,5 @@
 """Training in the page: time to learn two tasks, a fork with five seeds, memory, the page's longest
-task, and models with and without attention.
+task, models with and without attention, and the cases of the bug clinic.
 
     python -m benchmarks.page_training [--seeds 8]
 
@@ -22,7 +22,13 @@ from playwright.sync_api import CDPSession, Page
 from benchmarks.site import renderer_megabytes, report
 from benchmarks.training import learn_ours
 from tests.live_app import chromium, http_server
-from transformer.figures.trainer_page import POLICY, trainer_files, trainer_page
+from transformer.figures.trainer_page import (
+    CLINIC,
+    POLICY,
+    clinic_page,
+    trainer_files,
+    trainer_page,
+)
 from transformer.text.tasks import TASKS
 from transformer.text.tasks.pair_data import pair_data
 
@@ -30,6 +36,7 @@ FRENCH_GOAL = 0.95
 FORK_STEP, FORK_SEEDS = 200, 5
 MODELS = ("transformer", "gru_attention", "gru")
 PAGE_SECONDS, PAGE_HEADS = 10, 48
+CLINIC_CASES = 11
 PAGE = f"""<!doctype html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <link rel="icon" href="data:,"><title>Training</title></head><body></body></html>"""
@@ -128,6 +135,15 @@ CanvasRenderingContext2D.prototype.putImageData = function (...values) {
   return paint.apply(this, values);
 };"""
 
+# From the click on a case of the bug clinic to its first picture.
+CASE_TO_PICTURE = """(button) => new Promise((done) => {
+  const start = performance.now();
+  const look = () => document.querySelector(".hu-clinic-heads:not([hidden]) canvas")
+    ? requestAnimationFrame(() => done(performance.now() - start)) : requestAnimationFrame(look);
+  button.click();
+  look();
+})"""
+
 
 def _measure_models(page: Page, seeds: int) -> None:
     options = {"longest": 20, "letters": 10}
@@ -162,6 +178,22 @@ def _measure_page(page: Page, address: str) -> None:
     report("processor time of the main thread for a picture", [1000 * work], "–", 1)
     report("longest task of the page that trains", [observed["longest"]], "50")
     report(f"pictures a second of {PAGE_HEADS} heads", [pictures / PAGE_SECONDS], "30", unit="")
+
+
+def _measure_clinic(page: Page, address: str) -> None:
+    pictures: list[float] = []
+    trainings: list[float] = []
+    cases = page.locator(".hu-clinic-list button")
+    for number in range(CLINIC_CASES):
+        page.goto(f"{address}{CLINIC}")
+        cases.first.wait_for()
+        pictures.append(float(cases.nth(number).evaluate(CASE_TO_PICTURE)))
+        page.locator(".hu-clinic[data-state=ready]").wait_for(timeout=120_000)
+        status = page.locator(".hu-clinic .hu-trainer-status").inner_text()
+        trainings += [float(seconds) for seconds in re.findall(r"in ([\d.]+) s", status)]
+    report("bug clinic: from the click on a case to its first picture", pictures, "1000")
+    report("… training of a case", trainings, "8", 1, "s")
+    report("… slowest case", [max(trainings)], "8", 1, "s")
 
 
 def _task_seconds(devtools: CDPSession) -> float:
@@ -202,6 +234,7 @@ def main() -> None:
             file.write_bytes(content)
         (Path(folder) / "index.html").write_text(PAGE, encoding="utf-8")
         (Path(folder) / "train.html").write_text(trainer_page(""), encoding="utf-8")
+        (Path(folder) / CLINIC).write_text(clinic_page(""), encoding="utf-8")
         with http_server(Path(folder)) as address:
             page = browser.new_page()
             page.add_init_script(START_WORKER)
@@ -209,6 +242,7 @@ def main() -> None:
             pictures = [float(page.evaluate(TIME_TO_PICTURE)) for _ in range(8)]
             report("from Play to the first moving picture", pictures, "300")
             _measure_page(browser.new_page(), address)
+            _measure_clinic(browser.new_page(), address)
             _measure_models(page, options.seeds)
             _measure_learning(page, options.seeds)
             fork = float(page.evaluate(TIME_OF_FORK, [FORK_STEP, FORK_SEEDS]))

@@ -64,6 +64,9 @@ def test_solved_cases_are_kept_of_members_only() -> None:
     for visitor in ("v1", "stranger"):
         classroom.report_solved_cases(visitor, read_solved_cases([4, 1]))
     assert classroom.solved_cases() == {"Ada": (1, 4)}
+    classroom.report_solved_cases("v1", ())  # the student has reset all cases
+    assert not classroom.solved_cases()
+    classroom.report_solved_cases("v1", (1,))
     classroom.leave("v1")
     assert not classroom.solved_cases()
 

@@ -22,7 +22,7 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
-from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
@@ -91,7 +91,7 @@ def check_comparison(app: AppTest, comparison: Comparison) -> None:
 def test_a_slider_switches_off_the_least_important_heads(
     visit: Visit, translator: Translator
 ) -> None:
-    corpus = Corpus.from_lines([TEXT], "one sentence")
+    corpus = Corpus.of_text(TEXT)
     order = gradient_importances(translator, corpus)["sentence"].normalised().order()
     app = open_switches(visit)
     assert "Switch off a head below" in main_text(app)
@@ -240,7 +240,7 @@ def test_impossible_changes_are_reported(
 @pytest.mark.parametrize("text", ["hides the lamp ||| books", "<script>books</script>"])
 def test_a_sentence_is_not_read_as_a_file(visit: Visit, translator: Translator, text: str) -> None:
     """Its importances are those of the whole text, whatever format it would have as a file."""
-    corpus = Corpus("one sentence", (Sentence(text),))
+    corpus = Corpus.of_text(text)
     order = gradient_importances(translator, corpus)["sentence"].normalised().order()
     app = open_switches(visit, text=text)
     assert not messages(app)

@@ -137,10 +137,7 @@ class Classroom:
                 raise ClassroomError(
                     f"This class has {MAX_TEACHERS} teachers, as many as this app allows."
                 )
-            self._members.pop(visitor, None)
-            self._tab_runs.pop(visitor, None)
-            self._solved_cases.pop(visitor, None)
-            self._not_following.discard(visitor)
+            self._forget(visitor)
             self._teachers[visitor] = name
         self._notify()
 
@@ -193,11 +190,13 @@ class Classroom:
     def leave(self, visitor: str) -> None:
         """Remove a student; only anonymous answer counts are kept."""
         with self._lock:
-            self._members.pop(visitor, None)
-            self._tab_runs.pop(visitor, None)
-            self._solved_cases.pop(visitor, None)
-            self._not_following.discard(visitor)
+            self._forget(visitor)
         self._notify()
+
+    def _forget(self, visitor: str) -> None:
+        for by_visitor in (self._members, self._tab_runs, self._solved_cases):
+            by_visitor.pop(visitor, None)
+        self._not_following.discard(visitor)
 
     def remove(self, visitor: str) -> None:
         """Remove a student, who cannot join again; called by `Classes`."""
@@ -360,9 +359,11 @@ class Classroom:
             self._tab_runs.clear()
 
     def report_solved_cases(self, visitor: str, cases: tuple[int, ...]) -> None:
-        """Keep which cases of the bug clinic a student has solved. Does nothing for others."""
+        """Keep which cases of the bug clinic a student has solved, if any. Does nothing for
+        others."""
         with self._lock:
-            if visitor in self._members:
+            self._solved_cases.pop(visitor, None)
+            if cases and visitor in self._members:
                 self._solved_cases[visitor] = cases
 
     def solved_cases(self) -> dict[str, tuple[int, ...]]:

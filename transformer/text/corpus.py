@@ -19,11 +19,7 @@ PathLike = str | os.PathLike[str]
 MAX_LINE_BYTES = 1_000_000
 """Largest size of a line."""
 _CHUNK_BYTES = 1 << 16
-
-
 _OTHER_LINE_END = re.compile(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-
 _OTHER_FILES = {
     b"BZh91AY&": "compressed with bzip2",
     b"\xfd7zXZ\x00": "compressed with xz",

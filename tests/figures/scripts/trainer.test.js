@@ -44,6 +44,7 @@ Deno.test("an impossible link is refused in one sentence", () => {
     "seed=": "seed is NaN",
     "heads=3": "There is no setting heads",
     "__proto__=1": "There is no setting __proto__",
+    "fault=no residual": "There is no setting fault",
     "n_heads=3": "d_model is 64; with 3 heads",
     "causal=maybe": "causal is maybe",
     "learning_rate=1e99": "from 0 to 10",

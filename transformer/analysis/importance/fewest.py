@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.switching import switched_off
 from transformer.inference.translator import Translator
@@ -40,8 +40,7 @@ def fewest_heads(translator: Translator, text: str) -> FewestHeads:
         ValueError: if the text cannot be translated.
     """
     config = translator.model.config
-    corpus = Corpus("one sentence", (Sentence(text),))
-    importance = gradient_importances(translator, corpus)
+    importance = gradient_importances(translator, Corpus.of_text(text))
     by_importance = reversed(importance["sentence"].order())
     singles = [head for head in by_importance if head[0] == "cross"][:MAX_SINGLE_HEADS]
     layers, numbers = range(config.n_layers), range(config.n_heads)

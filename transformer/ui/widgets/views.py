@@ -31,12 +31,21 @@ def component(view: str) -> Callable[..., Any]:
     The explorer's view is persistent state (`on_state_change`). Callbacks are not called for a view
     that is no longer on the page: its value is gone.
     """
-    script = loader(view_scripts.path(view), [*BY_PATH])
-    mount = st.components.v2.component(f"heads_up.{view}", js=script)
+    return _mounted(view, view_scripts.path(view))
+
+
+@cache
+def training_component(page: str) -> Callable[..., Any]:
+    """Return the function that mounts a page that trains in the tab, "trainer" or "clinic"."""
+    return _mounted(page, view_scripts.training_path(f"{page}/component.js"))
+
+
+def _mounted(name: str, path: str) -> Callable[..., Any]:
+    mount = st.components.v2.component(f"heads_up.{name}", js=loader(path, [*BY_PATH]))
 
     def mount_view(*, key: str, **options: Any) -> Any:
-        for name in CALLBACKS & options.keys():
-            options[name] = partial(_call_if_drawn, key, options[name])
+        for option in CALLBACKS & options.keys():
+            options[option] = partial(_call_if_drawn, key, options[option])
         return mount(key=key, **options)
 
     return mount_view

@@ -1,6 +1,7 @@
 // What a student hands in: a file with the result of each case, and the same as a page to print.
 
 import { el } from "../common/base.js";
+import { checksumOf } from "../training/checkpoint.js";
 
 /**
  * @typedef {{ id: string, expected: string, marks: number, evidence: string, lines: number, corrections: number, hints: number, seconds: number, points: number }} CaseResult a solved case; `marks`, `lines` and `corrections` count attempts
@@ -21,14 +22,7 @@ export const makeResult = (name, cases) => ({
   code: codeOf(name, cases),
 });
 
-// FNV-1a of the content, as eight hexadecimal digits.
-function codeOf(name, cases) {
-  let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(JSON.stringify([FORMAT, VERSION, name, cases]))) {
-    hash = Math.imul(hash ^ byte, 0x01000193);
-  }
-  return (hash >>> 0).toString(16).padStart(8, "0");
-}
+const codeOf = (name, cases) => checksumOf(new TextEncoder().encode(JSON.stringify([FORMAT, VERSION, name, cases])));
 
 // The result of a file. Throws an error with one sentence that says what is wrong with it.
 /** @param {string} text @returns {Result} */

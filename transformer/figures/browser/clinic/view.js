@@ -172,7 +172,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
   }
 
   function pauseClock() {
-    if (open && !stateOf(open.id).points) stateOf(open.id).seconds += (Date.now() - startedAt) / 1000;
+    if (open && !isSolved(open)) stateOf(open.id).seconds += (Date.now() - startedAt) / 1000;
     startedAt = Date.now();
     save();
   }
@@ -364,7 +364,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
   function endParts({ points }) {
     const given = open;
     const files = { [`${given.id}.py`]: pytorchFile(given, given.wrong), [`test_${given.id}.py`]: pytestFile(given) };
-    const next = CASES.find(({ id }) => !stateOf(id).points);
+    const next = CASES.find((other) => !isSolved(other));
     return [
       el("h3", {}, `4. ${given.mistake}`),
       el("p", {}, given.explanation),

@@ -78,6 +78,7 @@ export function makeViews(onMark, onChange) {
     drawChart("norm", pointsOf("gradientNorm"));
     drawOutputs(run, writings);
     const shown = run.examples[example];
+    headPictures.hidden = !shown; // those of the case before, until this one has begun
     if (!shown) return;
     heads.draw(shown, new Set([chosen]), theme);
     const { view, layer, head } = partsOf(chosen);
@@ -111,6 +112,7 @@ export function makeViews(onMark, onChange) {
     }));
   }
 
+  const headPictures = el("div", { class: "hu-clinic-heads" }, heads.node, big.node);
   const node = el(
     "div",
     { class: "hu-clinic-views" },
@@ -120,7 +122,7 @@ export function makeViews(onMark, onChange) {
     el("div", { class: "hu-clinic-charts" }, ...chartNodes),
     el("h3", {}, "Heads"),
     el("p", { class: "hu-note" }, "Click a head to enlarge it, and an input above to see its heads."),
-    el("div", { class: "hu-clinic-heads" }, heads.node, big.node),
+    headPictures,
   );
   return { node, draw, reset };
 }

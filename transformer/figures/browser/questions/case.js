@@ -16,8 +16,9 @@ import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
  */
 /** @typedef {{ label: string, feedback: string }} Option */
 /**
- * Numbers from 0 to 1, such as attention between words, drawn with the question. Until it is answered, `hidden` cells and, if `rowNamesHidden`, the
- * names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the `marked` cells have a frame.
+ * Numbers from 0 to 1, such as attention between words, drawn with the question. Until it is answered, `hidden` cells and,
+ * if `rowNamesHidden`, the names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the
+ * `marked` cells have a frame.
  * @typedef {{ weights: number[][], rows: string[], columns: string[], caption: string, hidden: number[][],
  *   marked: number[][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
  */

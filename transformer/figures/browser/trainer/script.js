@@ -44,7 +44,6 @@ const GENERATORS = {
 /** @param {import("../training/protocol.d.ts").Settings} settings @param {import("../training/protocol.d.ts").PairData | null} pairs */
 export function scriptFor(settings, pairs) {
   const task = TASKS[settings.task];
-  if (settings.fault) throw new RangeError("A run with a fault cannot be exported; the Bug clinic has such files.");
   if (settings.model !== "transformer") {
     throw new RangeError("Only a Transformer can be exported as a script; select a run of one.");
   }

@@ -16,6 +16,14 @@ export function checkpointOf({ config: model, settings, data, parameters }, save
   return { config, symbols, safetensors: writeSafetensors(parameters.tensors, metadata) };
 }
 
+// FNV-1a of some bytes, as eight hexadecimal digits.
+/** @param {Uint8Array} bytes */
+export function checksumOf(bytes) {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
 // The weights of a checkpoint, one after the other as in a RunState, for a run with these settings.
 /** @param {Record<string, import("../model/tensor.js").Tensor>} tensors @param {import("./protocol.d.ts").Settings} settings */
 export function weightsInOrder(tensors, settings) {

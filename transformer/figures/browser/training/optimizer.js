@@ -14,8 +14,8 @@ export function learningRate(step, { d_model, learning_rate, warmup, cooldown, s
   return cooldown ? rate * Math.min(1, remaining / cooldown) : rate;
 }
 
-// One step with the gradients of `parameters`, whose norm is clipped; the gradients are 0 after it, unless a fault leaves them. Returns the norm
-// before clipping, and does nothing if it is not finite.
+// One step with the gradients of `parameters`, whose norm is clipped; the gradients are 0 after it, unless a fault leaves
+// them. Returns the norm before clipping, and does nothing if it is not finite.
 /** @param {any} parameters @param {import("../model/kernels.js").Kernels} kernels @param {number} step from 1 on @param {number} rate @param {{ clip_norm: number, weight_decay: number }} settings */
 export function updateParameters(
   { count, values, grads, first, second },

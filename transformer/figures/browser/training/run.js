@@ -8,6 +8,7 @@ import { crossEntropy } from "../model/tensor.js";
 import { plainKernels } from "../model/plain-kernels.js";
 import { RecurrentModel } from "../model/recurrent.js";
 import { Transformer } from "../model/transformer.js";
+import { checksumOf } from "./checkpoint.js";
 import { encoder, makeData, packPairs } from "./data.js";
 import { faultOf } from "./faults.js";
 import { measureAccuracy, measureLinkShares, observeExamples } from "./observation.js";
@@ -230,13 +231,10 @@ export class Run {
     return parts.map(encoder(this.data.symbols));
   }
 
-  // FNV-1a of the bytes of all weights, as eight hexadecimal digits.
+  // Of the bytes of all weights.
   checksum() {
     const { values } = this.parameters;
-    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-    let hash = 0x811c9dc5;
-    for (let i = 0; i < bytes.length; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193);
-    return (hash >>> 0).toString(16).padStart(8, "0");
+    return checksumOf(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
   }
 
   /** @returns {import("./protocol.d.ts").RunState} */

@@ -40,12 +40,16 @@ _RACE_KEY, _POPOVER_KEY = "class-race", "class-together"
 
 def show(classroom: Classroom) -> None:
     race_controls(classroom)
-    fragment(tab_runs, "class-tab-runs", REFRESH_SECONDS)(classroom)
-    fragment(solved_cases, "class-solved-cases", REFRESH_SECONDS)(classroom)
+    fragment(_in_tabs, "class-tab-runs", REFRESH_SECONDS)(classroom)
     fragment(_runs, "class-runs", REFRESH_SECONDS)(classroom)
 
 
-def tab_runs(classroom: Classroom) -> None:
+def _in_tabs(classroom: Classroom) -> None:
+    _tab_runs(classroom)
+    _solved_cases(classroom)
+
+
+def _tab_runs(classroom: Classroom) -> None:
     """Draw the curves of the runs that the students' browsers have trained."""
     if not (named_runs := classroom.tab_runs()):
         return
@@ -63,7 +67,7 @@ def tab_runs(classroom: Classroom) -> None:
         )
 
 
-def solved_cases(classroom: Classroom) -> None:
+def _solved_cases(classroom: Classroom) -> None:
     """Draw who has solved which cases of the bug clinic, most cases first."""
     if not (solved := classroom.solved_cases()):
         return

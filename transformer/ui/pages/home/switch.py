@@ -6,7 +6,7 @@ import re
 
 import streamlit as st
 
-from transformer.analysis.corpora import Corpus, Sentence
+from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions.comparison import Comparison
@@ -133,7 +133,7 @@ def _controls(model: Model) -> None:
 @cached("Measuring the importance of the heads …")
 def _least_important_first(digest: str, text: str, _model: Model) -> list[Head]:
     """Return all heads by their importance for this text, the least important first."""
-    corpus = Corpus("one sentence", (Sentence(text),))
+    corpus = Corpus.of_text(text)
     return gradient_importances(_model.translator, corpus)["sentence"].normalised().order()
 
 

@@ -6,27 +6,17 @@ Only the numbers of the solved cases are reported, and only to a class that the 
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cache
-from typing import Any
 
 import streamlit as st
 
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.tab_runs import read_solved_cases
-from transformer.figures.views import loader
 from transformer.ui.base import visitor
-from transformer.ui.base.registry import BY_PATH
-from transformer.ui.services import live_classes, view_scripts
-from transformer.ui.widgets import frame
+from transformer.ui.services import live_classes
+from transformer.ui.widgets import frame, views
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE
 
 KEY = "clinic"
-
-
-@cache
-def _component() -> Any:
-    script = loader(view_scripts.training_path("clinic/component.js"), [*BY_PATH])
-    return st.components.v2.component("heads_up.clinic", js=script)
 
 
 def link() -> None:
@@ -40,12 +30,12 @@ def show() -> None:
     """Draw the clinic."""
     frame.page_link(LIST_PAGE, "← All lessons", clinic=0)
     st.header("Bug clinic", anchor=False)
-    _component()(key=KEY, data={}, on_choice_change=_take_report)
+    views.training_component("clinic")(key=KEY, data={}, on_choice_change=_take_report)
 
 
 def _take_report() -> None:
     """Show the class which cases its student has solved."""
-    if KEY in st.session_state and (classroom := live_classes.current_class()):
+    if classroom := live_classes.current_class():
         with suppress(ClassroomError):
             cases = read_solved_cases(st.session_state[KEY]["choice"].get("solved"))
             classroom.report_solved_cases(visitor.current_id(), cases)

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,15 +16,13 @@ from transformer.checkpoint import load_checkpoint
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.tab_runs import TabRun
 from transformer.exchange.model_file import unpack_model_file
-from transformer.figures.views import loader
 from transformer.jobs import JobError
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.ui.base import state, visitor
-from transformer.ui.base.registry import BY_PATH
 from transformer.ui.pages.training import Train, draft
-from transformer.ui.services import live_classes, live_jobs, view_scripts
-from transformer.ui.widgets import frame
+from transformer.ui.services import live_classes, live_jobs
+from transformer.ui.widgets import frame, views
 
 KEY = "trainer"
 SETTINGS = (
@@ -33,12 +30,6 @@ SETTINGS = (
     *("learning_rate", "warmup", "cooldown", "label_smoothing", "clip_norm", "weight_decay"),
 )
 """Settings of a run in the browser that a run of the app has too."""
-
-
-@cache
-def _component() -> Any:
-    script = loader(view_scripts.training_path("trainer/component.js"), [*BY_PATH])
-    return st.components.v2.component("heads_up.trainer", js=script)
 
 
 def link(label: str, task: str) -> None:
@@ -57,13 +48,11 @@ def show() -> None:
     classroom = live_classes.current_class()
     member = classroom.member(visitor.current_id()) if classroom else None
     data = {"link": state.view(Train).here, "seed": member.number if member else 0}
-    _component()(key=KEY, data=data, on_choice_change=_take_report)
+    views.training_component("trainer")(key=KEY, data=data, on_choice_change=_take_report)
 
 
 def _take_report() -> None:
     """Keep the link of the run, or show the class its curve."""
-    if KEY not in st.session_state:
-        return
     choice = st.session_state[KEY]["choice"]
     if "model" in choice:
         _open_model(choice)

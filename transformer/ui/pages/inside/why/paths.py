@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 import streamlit as st
+from plotly.graph_objects import Figure
 
 from transformer.analysis.table1.paths import (
     STACKS,
@@ -25,6 +26,7 @@ from transformer.ui.pages.inside.why.sizes import (
     look_for,
     sliders,
 )
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -151,7 +153,6 @@ def _receptive_fields(n: int, view: Inside) -> None:
     names = ("self-attention", "recurrent", "convolutional", "dilated", "restricted")
     columns = [column for _ in range(2) for column in st.columns(3, gap="medium")]
     for name, column in zip(names, columns, strict=False):
-        grid = _cached_receptive_field(name, n, view.k, view.r)
         with column:
             n_layers = path_length(name, n, view.k, view.r)
             title = "**{name}**: 1 layer" if n_layers == 1 else "**{name}**: {count} layers"
@@ -164,8 +165,7 @@ def _receptive_fields(n: int, view: Inside) -> None:
                     name=NAMES[name], count=format_count(n_layers), steps=recurrent_steps(n)
                 )
             )
-            figure = reachable_positions(grid, dark=dark())
-            figure.update_layout(height=220, margin={"t": 8})
+            figure = _receptive_field(name, n, view.k, view.r, dark())
             chart(figure, f"reach-{name}")
     with columns[-1]:
         st.info(
@@ -203,11 +203,12 @@ def _cached_lengths(n: int, k: int, r: int) -> pd.DataFrame:
     return path_length_table([n], k, r)
 
 
-@lru_cache(maxsize=256)
-def _cached_receptive_field(name: str, n: int, k: int, r: int) -> np.ndarray:
-    """Return the receptive field of as many layers as connect all positions, or of two layers if no
+@cached()
+def _receptive_field(name: str, n: int, k: int, r: int, is_dark: bool) -> Figure:
+    """Draw the receptive field of as many layers as connect all positions, or of two layers if no
     number does."""
     depth = path_length(name, n, k, r)
-    return np.asarray(
-        receptive_field(name, n, int(depth) if np.isfinite(depth) else 2, k, r).numpy()
-    )
+    grid = receptive_field(name, n, int(depth) if np.isfinite(depth) else 2, k, r)
+    figure = reachable_positions(grid.numpy(), dark=is_dark)
+    figure.update_layout(height=220, margin={"t": 8})
+    return figure
