@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import (
     MAX_BYTES,
     CachedTrace,
-    NewestRerun,
     RerunCancellation,
 )
 
@@ -103,33 +101,6 @@ def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> N
     np.testing.assert_allclose(
         trace.weights("cross", 1), cached_trace.trace.weights("cross", 1), atol=1e-5
     )
-
-
-def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Stopped(Exception):
-        pass
-
-    def stop() -> None:
-        raise Stopped
-
-    monkeypatch.setattr(st, "stop", stop)
-    newest, finished = NewestRerun(), []
-
-    def rerun(number: int) -> None:
-        try:
-            with newest.lock:
-                newest.check(number)
-                finished.append(number)
-        except Stopped:
-            pass
-
-    numbers = [newest.next_number() for _ in range(5)]
-    threads = [threading.Thread(target=rerun, args=(number,)) for number in numbers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert finished == [numbers[-1]]
 
 
 def test_an_abandoned_search_stops_between_two_steps(

@@ -8,7 +8,6 @@ of the open page and the shared ones.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn, overload
@@ -38,9 +37,6 @@ _OPENED_ADDRESS = "opened address"
 _ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
 SIZE_COOKIE = "heads_up_size"
 """Cookie that keeps the larger drawing until the browser is closed, for any address."""
-_view_cache = threading.local()
-"""Cache for each script thread: view objects of the session's current values. A rerun needs them
-about forty times, and a change replaces the values as a whole."""
 
 
 @overload
@@ -49,13 +45,7 @@ def view() -> View: ...
 def view(kind: type[ViewType]) -> ViewType: ...
 def view(kind: type[View] = View) -> View:
     """Return the session's view: the shared fields, or those and the fields of one page."""
-    values = st.session_state.get(_VIEW, {})
-    if getattr(_view_cache, "values", None) is not values:
-        _view_cache.values, _view_cache.views = values, {}
-    if kind not in _view_cache.views:
-        _view_cache.views[kind] = make_view(kind, values)
-    current: View = _view_cache.views[kind]
-    return current
+    return make_view(kind, st.session_state.get(_VIEW, {}))
 
 
 def page_view() -> Any:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Hashable
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Lock
 from typing import Any
 
 import streamlit as st
@@ -54,7 +52,8 @@ class RerunCancellation:
     """Callback for `cancelled_by`: stops a rerun that is outdated or exceeds its CPU time, and
     lets other visitors compute in between.
 
-    Streamlit stops an outdated rerun, or one of a closed session, at its next use of Streamlit.
+    Dragging a slider starts a rerun for every value that it passes. Streamlit stops an outdated
+    rerun, or one of a closed session, at its next use of Streamlit.
     The callback therefore reads the session state, which sends nothing to the browser.
     """
 
@@ -68,30 +67,8 @@ class RerunCancellation:
                 f"This took more than {MAX_CPU_SECONDS} seconds of CPU time, the limit for a page; "
                 "use a shorter sentence or fewer options."
             )
-        _ = "newest_rerun" in st.session_state
+        _ = "visitor" in st.session_state
         _cpu_slots.give_way()
-
-
-class NewestRerun:
-    """Lets only the newest rerun of a session compute, one at a time.
-
-    Dragging a slider starts a rerun for every value that it passes, and Streamlit does not stop a
-    rerun that is computing. Here an older rerun that had to wait stops instead of computing.
-    """
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self._newest = 0
-
-    def next_number(self) -> int:
-        """Return a number for this rerun; all earlier numbers are now outdated."""
-        self._newest += 1
-        return self._newest
-
-    def check(self, number: int) -> None:
-        """Stop this rerun if there is a newer one."""
-        if number != self._newest:
-            st.stop()
 
 
 _traces: SizedCache[CachedTrace] = SizedCache(MAX_BYTES, lambda cached_trace: cached_trace.size)
@@ -104,8 +81,7 @@ def read(model: Model, view: View) -> CachedTrace:
     Raises:
         ValueError: if it is empty, too long, or the options do not fit.
     """
-    newest: NewestRerun = st.session_state.setdefault("newest_rerun", NewestRerun())
-    return _cached(model, view.text, view.decoding(), _weight_hook_names(model), newest)
+    return _cached(model, view.text, view.decoding(), _weight_hook_names(model))
 
 
 def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "") -> CachedTrace:
@@ -116,13 +92,12 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "")
         ValueError: see `read`; also if no translation can begin with `prefix`, or for a head that
             the model does not have.
     """
-    newest: NewestRerun = st.session_state.setdefault("newest_rerun", NewestRerun())
     options: dict[str, Any] = {"method": "greedy"}
     if prefix:
         options["prefix"] = prefix
     if off:
         options["off"] = off
-    return _cached(model, text, options, _weight_hook_names(model), newest)
+    return _cached(model, text, options, _weight_hook_names(model))
 
 
 def without_session(model: Model, text: str) -> CachedTrace:
@@ -210,7 +185,6 @@ def _cached(
     text: str,
     options: dict[str, Any],
     names: list[str],
-    newest: NewestRerun | None = None,
     *,
     in_session: bool = True,
 ) -> CachedTrace:
@@ -224,7 +198,7 @@ def _cached(
         return CachedTrace(trace, model.name)
 
     make_similar = partial(_with_length_penalty, model, key, options, make)
-    return get_or_make(key, make_similar, newest, in_session=in_session)
+    return get_or_make(key, make_similar, in_session=in_session)
 
 
 def _with_length_penalty(
@@ -243,28 +217,16 @@ def _with_length_penalty(
 
 
 def get_or_make(
-    key: Hashable,
-    make: Callable[[], CachedTrace],
-    newest: NewestRerun | None = None,
-    *,
-    in_session: bool = True,
+    key: Hashable, make: Callable[[], CachedTrace], *, in_session: bool = True
 ) -> CachedTrace:
     """Return the cached trace, or compute it with `make`.
 
     Args:
-        newest: of this session, if an older rerun is to stop once there is a newer one.
         in_session: whether a visitor's session calls this.
     """
-    number = newest.next_number() if newest else 0
     cached_trace = _traces.get(key)
-    if cached_trace is not None:
-        return cached_trace
-    with newest.lock if newest else nullcontext():
-        if newest:
-            newest.check(number)
+    if cached_trace is None:
         with _cpu_slots.slot(visitor.ensure_id() if in_session else ""):
-            if newest:
-                newest.check(number)
             cached_trace = _traces.get(key)  # another session may have computed it meanwhile
             if cached_trace is None:
                 cached_trace = make()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import streamlit as st
-
 from transformer.analysis.interventions import (
     Comparison,
     Head,
@@ -297,10 +295,7 @@ def cached_comparison(
             )
         )
 
-    newest: trace_cache.NewestRerun = st.session_state.setdefault(
-        "newest_comparison", trace_cache.NewestRerun()
-    )
-    cached_value = trace_cache.get_or_make(key, make, newest)
+    cached_value = trace_cache.get_or_make(key, make)
     assert isinstance(cached_value, CachedComparison)
     return cached_value.comparison
 
