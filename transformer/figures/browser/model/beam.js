@@ -12,11 +12,12 @@ export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 // best continuations without `</s>` stay in the beam. The tokens of `prefix` are forced first, with one hypothesis.
 /**
  * @param {import("./transformer.js").Transformer} model
+ * @param {any} cache before the first token
  * @returns {Generator<number[], import("./search.js").Decoded>}
  */
 export function* beamSearch(
   model,
-  memory,
+  cache,
   { limit, prefix = [], beamSize = 4, alpha = 0.6, candidates = 8, hooks = null },
 ) {
   const { bos_id, eos_id, vocab_size } = model.config;
@@ -29,7 +30,7 @@ export function* beamSearch(
     total: 0,
     score: 0,
     status: "kept",
-    cache: model.start(memory, hooks),
+    cache,
     candidates: null,
   };
   const nodes = [root];

@@ -79,20 +79,19 @@ export function log(x: f64): f64 {
 export function multiply(
   a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32,
 ): void {
-  multiplyInto(a, ai, ak, b, bk, bj, c, ldc, start, lds, M, N, K, false, false);
+  multiplyInto(a, ai, ak, b, bk, bj, c, ldc, start, lds, M, N, K, false);
 }
 
-/** With `room`, C may be written up to the next multiple of 8 columns. With `half`, the columns of B are of 16-bit numbers. */
+/** With `room`, C may be written up to the next multiple of 8 columns. */
 function multiplyInto(
-  a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32, room: bool, half: bool,
+  a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32, room: bool,
 ): void {
-  if (!half && M < 4 && bk == 1 && ak == 1 && K % 4 == 0) return dotProducts(a, ai, b, bj, c, ldc, start, lds, M, N, K);
+  if (M < 4 && bk == 1 && ak == 1 && K % 4 == 0) return dotProducts(a, ai, b, bj, c, ldc, start, lds, M, N, K);
   for (let j = 0; j < N; j += 8) {
-    const columns = min(8, N - j), from = b + (<usize>(j * bj) << (half ? 1 : 2)), addend = start ? at(start, j) : 0;
+    const columns = min(8, N - j), from = at(b, j * bj), addend = start ? at(start, j) : 0;
     let panel = from, step: usize = <usize>bk << 2;
     if (M >= 8 || bj != 1) {
-      if (half) packHalf(from, bj, K);
-      else pack(from, bk, bj, K);
+      pack(from, bk, bj, K);
       panel = PANEL;
       step = 32;
     }
@@ -165,18 +164,6 @@ function pack(from: usize, bk: i32, bj: i32, K: i32): void {
   }
 }
 
-/** The same for columns of 16-bit numbers; K is a multiple of 4. */
-function packHalf(from: usize, bj: i32, K: i32): void {
-  const column: usize = <usize>bj << 1, up = f32x4.splat(reinterpret<f32>(0x77800000));
-  for (let k = 0, p = PANEL; k < K; k += 4, p += 128, from += 8) {
-    for (let four: usize = 0; four < 2; four++) {
-      const first = from + 4 * four * column, second = first + column, third = second + column;
-      const c0 = f32x4.mul(loadHalf(first), up), c1 = f32x4.mul(loadHalf(second), up);
-      transpose(c0, c1, f32x4.mul(loadHalf(third), up), f32x4.mul(loadHalf(third + column), up), p + 16 * four);
-    }
-  }
-}
-
 /** Four numbers of each of four columns to four rows of the panel. */
 // @ts-ignore: decorator
 @inline function transpose(c0: v128, c1: v128, c2: v128, c3: v128, p: usize): void {
@@ -209,29 +196,72 @@ function dotProducts(a: usize, ai: i32, b: usize, bj: i32, c: usize, ldc: i32, s
   }
 }
 
-/** C = A Bᵀ + bias for a matrix B of 16-bit numbers, which are read twice as fast; K is a multiple of 4. */
+/**
+ * C = A Bᵀ + bias for a matrix B of 16-bit numbers, which are read twice as fast: the rows of B one after the other, as they
+ * lie in the memory, where the processor fetches them ahead. K is a multiple of 8.
+ */
 export function multiplyHalf(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bias: usize, M: i32, N: i32, K: i32): void {
-  if (M >= 4) return multiplyInto(a, ai, 1, b, 1, K, c, ldc, bias, 0, M, N, K, false, true);
-  const end: usize = <usize>K << 1, row = end, up = f32x4.splat(reinterpret<f32>(0x6f800000)), down = f32x4.splat(65536);
-  for (let i = 0; i < M; i++, a = at(a, ai), c = at(c, ldc)) {
-    for (let k: usize = 0; k < end; k += 8) v128.store(PANEL + (k << 1), f32x4.mul(v128.load(a + (k << 1)), up));
-    for (let j = 0; j < N; j += 4) {
-      const b0 = b + <usize>j * row, b1 = b0 + row, b2 = b1 + row, b3 = b2 + row;
-      let s0 = f32x4.splat(0), s1 = s0, s2 = s0, s3 = s0;
-      for (let k: usize = 0; k < end; k += 8) {
-        const x = v128.load(PANEL + (k << 1));
-        s0 = multiplyAdd(x, loadHalf(b0 + k), s0); s1 = multiplyAdd(x, loadHalf(b1 + k), s1);
-        s2 = multiplyAdd(x, loadHalf(b2 + k), s2); s3 = multiplyAdd(x, loadHalf(b3 + k), s3);
+  if (M >= 4 && N >= 2) return multiplyHalfRows(a, ai, b, c, ldc, bias, M, N, K);
+  for (let i = 0; i < M; i++, a = at(a, ai), c = at(c, ldc)) multiplyHalfRow(a, b, c, bias, N, K);
+}
+
+/** The product for one row of A, as when a single token is decoded. */
+function multiplyHalfRow(a: usize, b: usize, c: usize, bias: usize, N: i32, K: i32): void {
+  const row: usize = <usize>K << 1, up = f32x4.splat(reinterpret<f32>(0x6f800000)), down = f32x4.splat(65536);
+  for (let k: usize = 0; k < row; k += 8) v128.store(PANEL + (k << 1), f32x4.mul(v128.load(a + (k << 1)), up));
+  for (let j = 0; j < N; j += 4, b += 4 * row) {
+    const s0 = f32x4.mul(dotHalf(b, row), down), s1 = f32x4.mul(dotHalf(b + row, row), down);
+    const s2 = f32x4.mul(dotHalf(b + 2 * row, row), down), s3 = f32x4.mul(dotHalf(b + 3 * row, row), down);
+    storeTotals(s0, s1, s2, s3, at(c, j), bias ? at(bias, j) : 0, N - j);
+  }
+}
+
+/** The product of a row of B and the row of A in the panel, as four sums. */
+// @ts-ignore: decorator
+@inline function dotHalf(b: usize, bytes: usize): v128 {
+  let s0 = f32x4.splat(0), s1 = s0;
+  for (let k: usize = 0; k < bytes; k += 16) {
+    s0 = multiplyAdd(v128.load(PANEL + (k << 1)), loadHalf(b + k), s0);
+    s1 = multiplyAdd(v128.load(PANEL + (k << 1), 16), loadHalf(b + k + 8), s1);
+  }
+  return f32x4.add(s0, s1);
+}
+
+/** The product for at least four rows of A, and two of B: two rows of B at a time, each for four rows of A. */
+function multiplyHalfRows(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bias: usize, M: i32, N: i32, K: i32): void {
+  const row: usize = <usize>ai << 2, end: usize = <usize>K << 2, second = PANEL + end;
+  for (let column = 0; column < N; column += 2) {
+    const j = min(column, N - 2); // the last rows may be computed twice
+    unpackHalf(b + (<usize>(j * K) << 1), 2 * K);
+    for (let block = 0; block < M; block += 4) {
+      const i = min(block, M - 4), a0 = at(a, i * ai), a1 = a0 + row, a2 = a1 + row, a3 = a2 + row;
+      let s00 = f32x4.splat(0), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00, s31 = s00;
+      for (let k: usize = 0; k < end; k += 16) {
+        const b0 = v128.load(PANEL + k), b1 = v128.load(second + k);
+        let x = v128.load(a0 + k); s00 = multiplyAdd(x, b0, s00); s01 = multiplyAdd(x, b1, s01);
+        x = v128.load(a1 + k); s10 = multiplyAdd(x, b0, s10); s11 = multiplyAdd(x, b1, s11);
+        x = v128.load(a2 + k); s20 = multiplyAdd(x, b0, s20); s21 = multiplyAdd(x, b1, s21);
+        x = v128.load(a3 + k); s30 = multiplyAdd(x, b0, s30); s31 = multiplyAdd(x, b1, s31);
       }
-      s0 = f32x4.mul(s0, down); s1 = f32x4.mul(s1, down); s2 = f32x4.mul(s2, down); s3 = f32x4.mul(s3, down);
-      storeTotals(s0, s1, s2, s3, at(c, j), bias ? at(bias, j) : 0, N - j);
+      const b0: f32 = bias ? load<f32>(at(bias, j)) : 0, b1: f32 = bias ? load<f32>(at(bias, j + 1)) : 0;
+      const c0 = at(c, i * ldc + j), c1 = at(c0, ldc), c2 = at(c1, ldc), c3 = at(c2, ldc);
+      store<f32>(c0, total(s00) + b0); store<f32>(c0, total(s01) + b1, 4);
+      store<f32>(c1, total(s10) + b0); store<f32>(c1, total(s11) + b1, 4);
+      store<f32>(c2, total(s20) + b0); store<f32>(c2, total(s21) + b1, 4);
+      store<f32>(c3, total(s30) + b0); store<f32>(c3, total(s31) + b1, 4);
     }
   }
 }
 
+/** `count` 16-bit numbers to the panel, as float32. */
+function unpackHalf(from: usize, count: i32): void {
+  const up = f32x4.splat(reinterpret<f32>(0x77800000)), end: usize = <usize>count << 2;
+  for (let o: usize = 0; o < end; o += 16) v128.store(PANEL + o, f32x4.mul(loadHalf(from + (o >> 1)), up));
+}
+
 /**
- * Four float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. In
- * `multiplyHalf` the other factor is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
+ * Four float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. For one row
+ * of A the other factor is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
  */
 // @ts-ignore: decorator
 @inline function loadHalf(address: usize): v128 {
@@ -267,7 +297,7 @@ export function attend(
     for (let h = 0; h < heads; h++) {
       const query = at(q, load<i32>(table) * width + h * size), y0 = at(y, load<i32>(table) * width + h * size);
       const key = at(k, load<i32>(table, 8) * width + h * size), value = at(v, load<i32>(table, 8) * width + h * size);
-      multiplyInto(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, keys, size, true, false);
+      multiplyInto(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, keys, size, true);
       for (let i = 0; i < queries; i++) softmax(at(weights, i * ld), causal ? min(keys, keys - queries + i + causal) : keys, ld, scale);
       multiply(weights, ld, 1, value, width, 1, y0, width, 0, 0, queries, size, keys);
       weights = at(weights, queries * ld);
@@ -301,7 +331,7 @@ export function attendBack(
     for (let h = 0; h < heads; h++) {
       const query = load<i32>(table) * width + h * size, key = load<i32>(table, 8) * width + h * size;
       multiply(weights, 1, ld, at(gy, query), width, 1, at(gv, key), width, at(gv, key), width, keys, size, queries);
-      multiplyInto(at(gy, query), width, 1, at(v, key), 1, width, ROWS, ld, 0, 0, queries, keys, size, true, false);
+      multiplyInto(at(gy, query), width, 1, at(v, key), 1, width, ROWS, ld, 0, 0, queries, keys, size, true);
       for (let i = 0; i < queries; i++) {
         const a = at(weights, i * ld), g = at(ROWS, i * ld);
         for (let j = keys; j < ld; j++) store<f32>(at(g, j), 0);

@@ -19,7 +19,7 @@ export function readSafetensors(bytes, allocate = null) {
       const tensor = new Tensor(shape, allocate?.(shape.reduce((a, b) => a * b, 1), Float32Array));
       const { buffer } = bytes.slice(bodyStart + from, bodyStart + to);
       READERS[dtype](buffer, tensor.values);
-      if (allocate && dtype === "F16" && shape.length === 2 && shape[1] % 4 === 0) {
+      if (allocate && dtype === "F16" && shape.length === 2 && shape[1] % 8 === 0) {
         tensor.half = allocate(tensor.values.length, Uint16Array);
         tensor.half.set(new Uint16Array(buffer));
       }

@@ -23,10 +23,9 @@ export function mostProbable(logs, k, { pad_id, bos_id, unk_id }) {
 }
 
 // The most probable token at each step, until `</s>` or the limit; the first tokens are those of `prefix`.
-/** @param {import("./transformer.js").Transformer} model @returns {Generator<number[], Decoded>} */
-export function* greedy(model, memory, { limit, prefix = [], candidates = 8, hooks = null }) {
+/** @param {import("./transformer.js").Transformer} model @param {any} cache before the first token @returns {Generator<number[], Decoded>} */
+export function* greedy(model, cache, { limit, prefix = [], candidates = 8, hooks = null }) {
   const { bos_id, eos_id } = model.config;
-  let cache = model.start(memory, hooks);
   /** @type {Decoded} */
   const result = { ids: [], logProbabilities: [], candidates: [], caches: [] };
   for (let next = bos_id; result.ids.length < limit && next !== eos_id;) {

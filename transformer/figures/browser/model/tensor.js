@@ -269,23 +269,27 @@ function greatest(row) {
 /** @param {Tensor} x @param {number} heads */
 export function splitHeads(x, heads) {
   const [length, width] = x.shape;
-  const size = width / heads;
-  const y = new Tensor([heads, length, size]);
-  for (let h = 0; h < heads; h++) {
-    for (let i = 0; i < length; i++) y.values.set(x.row(i).subarray(h * size, (h + 1) * size), (h * length + i) * size);
-  }
-  return y;
+  return new Tensor([heads, length, width / heads], swapped(x.values, length, heads));
 }
 
 // Concat(head_1, …, head_h): the inverse of `splitHeads`.
 /** @param {Tensor} x */
 export function mergeHeads(x) {
   const [heads, length, size] = x.shape;
-  const y = new Tensor([length, heads * size]);
-  for (let h = 0; h < heads; h++) {
-    for (let i = 0; i < length; i++) y.row(i).set(x.row(h * length + i), h * size);
+  return new Tensor([length, heads * size], swapped(x.values, heads, length));
+}
+
+// The first two axes, m and n long, swapped.
+/** @param {Float32Array} values @param {number} m @param {number} n */
+function swapped(values, m, n) {
+  const result = new Float32Array(values.length);
+  const size = values.length / (m * n);
+  for (let i = 0, from = 0; i < m; i++) {
+    for (let j = 0; j < n; j++) {
+      for (let d = 0, to = (j * m + i) * size; d < size; d++) result[to++] = values[from++];
+    }
   }
-  return y;
+  return result;
 }
 
 // (heads, m, d_k) and (heads, n, d_k) to (heads, m + n, d_k); on a tape, the rows of each sequence of b after those of a.

@@ -78,14 +78,14 @@ export class Translator {
       hooks,
       recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")),
     );
-    const memory = model.encode(srcIds, recording);
+    const start = model.start(model.encode(srcIds, recording), recording);
     yield [];
     /** @type {typeof beamSearch} */
     const search = beamSize > 1 ? beamSearch : greedy;
-    const result = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
+    const result = yield* search(model, start, { limit, prefix, beamSize, alpha, candidates, hooks });
     const { ids } = result;
     const tgtIds = [config.bos_id, ...ids.slice(0, -1)];
-    const finalPass = model.decode(tgtIds, model.start(memory, recording), recording);
+    const finalPass = model.decode(tgtIds, start, recording);
     if (names?.includes("hook_logits")) model.project(finalPass.states, recording);
     const logProbability = result.logProbabilities.reduce((a, b) => a + b, 0);
     const candidateOf = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
