@@ -13,7 +13,7 @@ from transformer.figures import PackedTrace, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
 
-TEXT, LAYER, HEAD, FORCED_STEP = "The baker paints a boat today.", 1, 2, 2
+TEXT, LAYER, FORCED_STEP = "The baker paints a boat today.", 1, 2
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class DecodedSentence:
 def open_decoding_view(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
-    state = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, "more": 1, **start}
+    state = {"view": "decoding", "exact": 1, "more": 1, **start}
     html = explorer_page([PackedTrace(trace, str(i)) for i, trace in enumerate(traces)], state)
     if live:
         no_listener = "() => {}, views)"
@@ -53,62 +53,23 @@ def open_decoding_view(
     return page
 
 
-def check_step_number(page: Page, step: int, trace: Trace) -> None:
-    expect(page.locator(".hu-place")).to_have_text(f"{step + 1} / {len(trace.translation.steps)}")
-
-
 def percent(text: str) -> float:
     return float(text.strip("> <%")) / 100
 
 
-def check_candidates(panel: Locator, trace: Trace, step: int) -> None:
+def check_candidates(row: Locator, trace: Trace, step: int) -> None:
+    """Check a row of the table that shows all candidates."""
     result = trace.translation.steps[step]
     expected = list(result.candidates)
     if result.chosen.id not in [candidate.id for candidate in expected]:
         expected.append(result.chosen)
-    rows = panel.locator(".hu-candidate")
+    rows = row.locator(".hu-candidate")
     expect(rows.locator(".hu-name")).to_have_text([candidate.token for candidate in expected])
     displayed = [percent(text) for text in rows.locator(".hu-number").all_inner_texts()]
     np.testing.assert_allclose(
         displayed, [candidate.probability for candidate in expected], atol=6e-4
     )
-    assert panel.locator(".hu-chosen").get_attribute("data-id") == str(result.chosen.id)
-
-
-def check_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None:
-    """Check the cells of a row as a screen reader reads them."""
-    cells = row.locator(".hu-weight:not([hidden])")
-    labels = [cell.get_attribute("aria-label") or "" for cell in cells.all()]
-    assert [text.rpartition(": ")[0] for text in labels] == list(tokens[: len(weights)])
-    displayed = [float(text.rpartition(": ")[2].removeprefix("< ")) for text in labels]
-    np.testing.assert_allclose(displayed, weights, atol=1.1e-4)
-
-
-def check_rows(
-    panel: Locator, trace: Trace, step: int, head: int = HEAD, original: Trace | None = None
-) -> None:
-    """Check three rows: the selected cross-attention head, and for the other two kinds the
-    strongest head of the original trace."""
-    rows = panel.locator(".hu-weightrow")
-    clearest = {
-        kind: PackedTrace(original or trace).clearest(kind) for kind in ("decoder", "encoder")
-    }
-    layer, head_number = clearest["decoder"]
-    expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer + 1}, head {head_number + 1}")
-    check_row(
-        rows.nth(0),
-        trace.tgt_tokens,
-        trace.weights("decoder", layer)[head_number, step, : step + 1],
-    )
-    expect(rows.nth(1).locator("h3")).to_contain_text(f"layer {LAYER + 1}, head {head + 1}")
-    cross = trace.weights("cross", LAYER)[head, step]
-    check_row(rows.nth(1), trace.src_tokens, cross)
-    strongest = int(cross.argmax())
-    layer, head_number = clearest["encoder"]
-    check_row(
-        rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[head_number, strongest]
-    )
-    expect(rows.nth(2).locator("h3")).to_contain_text(f"“{trace.src_tokens[strongest]}”")
+    expect(row.locator(".hu-this .hu-name")).to_have_text(result.chosen.token)
 
 
 def decode_sentence(translator: Translator) -> DecodedSentence:

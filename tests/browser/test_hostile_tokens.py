@@ -68,12 +68,12 @@ def test_every_view_of_the_explorer(
     open_html(page, tmp_path, explorer_page(sides, {**state, "step": 3, "node": last_node}))
     shown = {
         "query-key": page.get_by_role("radiogroup", name="Key", exact=True).get_by_role("radio"),
-        "decoding": page.locator("button.hu-piece:visible"),
+        "decoding": page.locator(".hu-steps tbody tr:last-child .hu-input .hu-chip"),
         "compare": page.locator(".hu-texts p").first,
     }
     expected: dict[str, Any] = {
         "query-key": list(trace.src_tokens),
-        "decoding": list(trace.predicted_tokens),
+        "decoding": list(trace.tgt_tokens),
         "compare": trace.translation.source,
     }
     for view in EXPLORER:

@@ -9,7 +9,6 @@ import {
   divergingLevel,
   piecePairs,
 } from "../../../transformer/figures/browser/compare/compare-tables.js";
-import { differingPositions, parseForced } from "../../../transformer/figures/browser/decoding/decoding.js";
 import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
 import { random, side, STATE } from "./fixtures.js";
 
@@ -71,14 +70,4 @@ test("a scale of differences is centred at zero and symmetric", () => {
       assert.ok(Math.abs(positive + negative - 255) <= 1, `${scale} ${difference}: ${positive} and ${negative}`);
     }
   }
-});
-
-test("the state's forced piece is parsed, and tokens that only one translation has are found", () => {
-  assert.equal(parseForced({ ...STATE }), null);
-  assert.deepEqual(parseForced({ ...STATE, force: "2:1234" }), { step: 2, id: 1234 });
-  const pairs = { tgt_tokens: [[0, 0], [1, 1], [2, null], [null, 2], [3, 3]] };
-  const [original, altered] = [{ predicted: { tokens: ["a", "b", "c", "</s>"] } }, {
-    predicted: { tokens: ["a", "x", "c", "."] },
-  }];
-  assert.deepEqual(differingPositions(pairs, original, altered).map((set) => [...set]), [[1, 3], [1, 3]]);
 });

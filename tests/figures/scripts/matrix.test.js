@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { hasUnevenSums, layoutCells } from "../../../transformer/figures/browser/common/cells.js";
-import { stepHead } from "../../../transformer/figures/browser/decoding/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/explorer/heatmap.js";
 import {
   headStyles,
@@ -192,11 +191,4 @@ test("row sums are drawn if they are not all 1", () => {
   const layoutOf = (m) =>
     layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, 500, { size: 1, font: "f" }, true);
   assert.deepEqual([whole, part].map((m) => layoutOf(m).sums), [false, true]);
-});
-
-test("each kind shows its clearest head, except the selected kind", () => {
-  const side = { ...SIDE, clearest: { encoder: [0, 1], decoder: [1, 0], cross: [1, 2] } };
-  const ctx = { side, state: { ...STATE, kind: "cross", layer: 0, head: 2 } };
-  const heads = ["decoder", "cross", "encoder"].map((kind) => stepHead(ctx, kind));
-  assert.deepEqual(heads.map(({ layer, head }) => [layer, head]), [[1, 0], [0, 2], [0, 1]]);
 });

@@ -235,7 +235,6 @@ interface View {
   figure?(): Figure | null;
   table?(): Table | null;
   choose?(head: Head): void;
-  stateForKind?(kind: Kind): Partial<State>;
   close?(): void;
 }
 interface Tab {

@@ -183,11 +183,6 @@ export function makeTree(ctx) {
       ["score", fixed(tree.score[selected])],
       ["status", status],
     ];
-    const step = tree.depth[selected] - 1;
-    const stepButton = tree.best[selected] && step >= 0
-      ? el("button", { type: "button", class: "hu-button" }, "Show this step")
-      : null;
-    stepButton?.addEventListener("click", () => ctx.set({ step }));
     details.replaceChildren(
       el(
         "div",
@@ -198,7 +193,6 @@ export function makeTree(ctx) {
       ),
       el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, selected)),
       el("dl", {}, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-      ...(stepButton ? [stepButton] : []),
     );
     finishedList.replaceChildren(...ranked.map((i) => {
       const button = el(

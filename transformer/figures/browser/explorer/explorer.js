@@ -49,9 +49,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
     tabs.append(tab);
   }
   const tools = el("div", { class: "hu-tools" });
-  const controls = makeControls((changes) =>
-    set("kind" in changes ? view().stateForKind?.(changes.kind) || changes : changes)
-  );
+  const controls = makeControls((changes) => set(changes));
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const mosaicSection = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h2", { class: "hu-title" });
