@@ -28,7 +28,11 @@ class FairSlots:
 
     @contextmanager
     def slot(self, visitor: str) -> Iterator[None]:
-        """Wait for a slot of this visitor, and hold it during the block."""
+        """Wait for a slot of this visitor, and hold it during the block; a thread that has one
+        already does not wait."""
+        if getattr(self._own, "visitor", None) is not None:
+            yield
+            return
         self._acquire(visitor)
         try:
             yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import threading
 from collections import OrderedDict
@@ -17,6 +18,8 @@ import streamlit as st
 import torch
 
 from transformer.inference import Trace
+from transformer.ui.base import visitor
+from transformer.ui.services.fair_slots import FairSlots
 
 Value = TypeVar("Value")
 
@@ -137,13 +140,16 @@ class SizedCache(Generic[Value]):
 
 
 results: SizedCache[tuple[Any]] = SizedCache(MAX_BYTES)
+_slots = FairSlots(os.cpu_count() or 1)
 
 
 def cached(spinner: str = "") -> Callable[[Function], Function]:
     """Decorate a function so that it is called once for the same arguments, for all sessions.
 
     Streamlit's own caches are limited by entries, not bytes, and any browser can clear them. The
-    result is shared and must not be changed; errors are not cached.
+    result is shared and must not be changed; errors are not cached. At most one call per processor
+    runs at a time, and visitors take turns, so that a class does not need the memory of thirty
+    calls.
 
     Args:
         spinner: text on the page during the call; "" for none.
@@ -163,12 +169,14 @@ def cached(spinner: str = "") -> Callable[[Function], Function]:
         @functools.wraps(function)
         def call(*args: Any) -> Any:
             key = (qualified_name, *(_cache_key(args[position]) for position in key_positions))
-
-            def make() -> tuple[Any]:
-                with st.spinner(spinner) if spinner else nullcontext():
-                    return (function(*args),)
-
-            return results.get_or_make(key, make)[0]
+            if (value := results.get(key)) is not None:
+                return value[0]
+            # The slot comes first: who computes a value for which others wait has one.
+            with (
+                st.spinner(spinner) if spinner else nullcontext(),
+                _slots.slot(visitor.ensure_id()),
+            ):
+                return results.get_or_make(key, lambda: (function(*args),))[0]
 
         return cast(Function, call)
 
