@@ -65,7 +65,7 @@ def megabytes(server: psutil.Process) -> dict[str, float]:
     for process in (server, *server.children(recursive=True)):
         with suppress(psutil.Error):
             command = process.cmdline()
-            name = "server" if process == server else command[2] if len(command) > 2 else "?"
+            name = "server" if process == server else "fork server" if process.ppid() == server.pid else "worker"
             sizes[f"{name} {process.pid}"] = process.memory_full_info().pss / 1e6
     return sizes
 

@@ -66,8 +66,9 @@ def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[s
 def children() -> set[psutil.Process]:
     """Return the child processes that still run.
 
-    The resource tracker of `multiprocessing` is not included, because Python starts it once and
-    ends it itself; nor are grandchildren, because a browser starts and ends processes for its tabs.
+    The resource tracker of `multiprocessing` and the fork server of workers are not included,
+    because they end with this process; nor are grandchildren, because a browser starts and ends
+    processes for its tabs, except forked workers.
     """
     try:  # only on Linux, and much faster than to read the parent of every process
         tasks = Path("/proc/self/task").iterdir()
@@ -78,8 +79,13 @@ def children() -> set[psutil.Process]:
     alive = set()
     for child in psutil.Process().children():
         try:
-            ended = child.status() == psutil.STATUS_ZOMBIE
-            if not ended and "multiprocessing.resource_tracker" not in " ".join(child.cmdline()):
+            command = " ".join(child.cmdline())
+            if "transformer.jobs.fork_server" in command:
+                alive |= set(child.children())
+            elif (
+                child.status() != psutil.STATUS_ZOMBIE
+                and "multiprocessing.resource_tracker" not in command
+            ):
                 alive.add(child)
         except psutil.NoSuchProcess:
             continue

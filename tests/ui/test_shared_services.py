@@ -19,12 +19,14 @@ from transformer.ui.services import live_jobs, models, shared, uploads
 from transformer.ui.services.live_jobs import computation_service
 
 
-def worker_processes(server_pid: int) -> dict[int, str]:
-    """Return the commands of the server's worker processes by process id."""
-    commands = {
-        child.pid: " ".join(child.cmdline()) for child in psutil.Process(server_pid).children()
+def worker_processes(server_pid: int) -> set[int]:
+    """Return the ids of the server's worker processes."""
+    return {
+        process.pid
+        for child in psutil.Process(server_pid).children()
+        if "transformer.jobs" in " ".join(child.cmdline())
+        for process in (child.children() if "fork_server" in child.cmdline()[-1] else [child])
     }
-    return {pid: command for pid, command in commands.items() if "transformer.jobs" in command}
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -42,22 +44,14 @@ def test_clearing_the_caches_stops_no_process(checkpoints: Path, tmp_path: Path)
         app_server(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
         Session(address, "train") as visitor,
     ):
-        wait_until(
-            lambda: any(
-                "jobs.worker" in command for command in worker_processes(process.pid).values()
-            )
-        )
-        before = {
-            pid
-            for pid, command in worker_processes(process.pid).items()
-            if "jobs.worker" in command
-        }
+        wait_until(lambda: bool(worker_processes(process.pid)))
+        before = worker_processes(process.pid)
         message = BackMsg()
         message.clear_cache = True
         visitor.socket.send(message.SerializeToString())
         with Session(address, "train"):  # the server still answers a later visitor
             time.sleep(1)
-            assert before <= worker_processes(process.pid).keys()
+            assert before <= worker_processes(process.pid)
 
 
 def test_services_uploads_and_models_survive_cleared_caches(

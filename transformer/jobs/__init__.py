@@ -2,8 +2,8 @@
 
 A job is a folder with its settings, state, lock, progress and result (`folder`). A queue decides
 which one is next, fairly between visitors (`queue`, `shares`). A pool of processes claims jobs,
-executes them and writes how they end (`worker_pool`, `worker`); `transformer.cluster` does the same
-on other machines.
+executes them and writes how they end (`worker_pool`, `fork_server`, `worker`);
+`transformer.cluster` does the same on other machines.
 
 There are two kinds of jobs. A run trains a model, saves, and continues from its last save when it
 was interrupted (`jobs`, `info`). A computation answers a page and has no saves, so it starts again;

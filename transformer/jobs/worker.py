@@ -1,4 +1,4 @@
-"""`python -m transformer.jobs.worker`: a warm process that executes one job after the other."""
+"""A warm process that executes one job after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from types import FrameType
-from typing import TextIO
+from typing import Any, TextIO
 
 from transformer.jobs.errors import JobError
 from transformer.jobs.queue import Claim, Kind, Queue
@@ -257,14 +257,15 @@ def is_memory_limited() -> bool:
     return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 
-def main(argv: list[str]) -> int:
-    """Argument: a JSON object with the folder of jobs, the worker's id and the fields of `Kind`."""
-    settings = json.loads(argv[0])
+def main(settings: dict[str, Any]) -> int:
+    """Execute jobs; the settings are the folder of jobs, the worker's id and fields of `Kind`."""
     kind = Kind(**{field.name: settings[field.name] for field in fields(Kind)})
-    if hasattr(os, "nice"):
-        os.nice(kind.nice)
+    if sys.platform != "win32":
+        niceness = os.getpriority(os.PRIO_PROCESS, 0)
+        os.nice(max(0, kind.nice - niceness))
     reports = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a job prints is no report
+    print(json.dumps({"pid": os.getpid()}), file=reports, flush=True)
     worker = Worker(Queue(Path(settings["root"]), kind), settings["worker"], reports)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.on_signal)
@@ -280,6 +281,6 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1:])
+    code = main(json.loads(sys.argv[1]))
     sys.stderr.flush()
     os._exit(code)  # everything is written; torch shuts down slowly

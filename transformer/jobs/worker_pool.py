@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import select
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any, Protocol
 
 from transformer.app_folders import IMPORT_ROOT
+from transformer.jobs.fork_server import fork_worker
 from transformer.jobs.queue import Queue
 from transformer.training.run_folder import Status
 
@@ -44,21 +48,75 @@ class Executor(Protocol):
         """End all workers; jobs that they execute are queued again."""
 
 
-def _start_process(settings: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
-    """Start a worker process, which ends when this process does, because its standard input is then
-    closed. Raises OSError."""
-    path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return subprocess.Popen(
-        [sys.executable, "-m", "transformer.jobs.worker", json.dumps(settings)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
-        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
-        **_group_options(),
-    )
+class WorkerProcess:
+    """A process that executes `worker.main`, and pipes to its standard input and from its reports.
+    It ends when this process does, because its input is then closed.
+
+    On Linux it is a fork of a process that has imported PyTorch (`fork_server`), elsewhere an
+    interpreter of its own. Raises OSError if it cannot be started.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {
+            **os.environ,
+            "PYTHONPATH": path,
+            "OMP_NUM_THREADS": str(settings["threads"]),
+        }
+        if sys.platform == "linux":
+            self._handle: int | subprocess.Popen[bytes] | None = None  # of the fork, see `read`
+            to_worker, from_worker = fork_worker(settings, environment)
+            self._input, self._reports = os.fdopen(to_worker, "wb", 0), os.fdopen(from_worker, "rb")
+            return
+        self._handle = process = subprocess.Popen(
+            [sys.executable, "-m", "transformer.jobs.worker", json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            **_background_options(),
+        )
+        assert process.stdin
+        assert process.stdout
+        self._input, self._reports = process.stdin, process.stdout
+
+    def wake(self) -> None:
+        """Tell the worker that a job was queued."""
+        with suppress(OSError, ValueError):  # it has ended
+            self._input.write(b"\n")
+            self._input.flush()
+
+    def end(self) -> None:
+        """Tell the worker to save and exit."""
+        with suppress(OSError):
+            self._input.close()
+
+    def kill(self) -> None:
+        """Kill the worker, unless it has ended."""
+        with suppress(OSError):
+            if isinstance(self._handle, int):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            elif self._handle:
+                self._handle.kill()
+
+    def read(self) -> Iterator[Mapping[str, str]]:
+        """Yield what the worker reports, see `worker.py`; end when it has exited."""
+        with self._reports:
+            for line in self._reports:
+                with suppress(ValueError):  # the worker was killed in the middle of a line
+                    report = json.loads(line)
+                    if self._handle is None:
+                        with suppress(OSError):  # it has ended
+                            self._handle = os.pidfd_open(int(report["pid"]))
+                    yield report
+        self.end()
+        if isinstance(self._handle, int):
+            select.select([self._handle], [], [])
+            os.close(self._handle)
+        elif self._handle:
+            self._handle.wait()
 
 
-def _group_options() -> dict[str, Any]:
+def _background_options() -> dict[str, Any]:
     """Return Popen options with which Ctrl-C in the terminal reaches only the app itself."""
     if sys.platform == "win32":
         below = subprocess.BELOW_NORMAL_PRIORITY_CLASS
@@ -80,7 +138,7 @@ class WorkerPool:
         self._queue, self._kind = queue, queue.kind
         self._lock = threading.Lock()
         self._supervisors: list[threading.Thread] = []
-        self._alive: dict[str, subprocess.Popen[bytes]] = {}
+        self._alive: dict[str, WorkerProcess] = {}
         self._warm: set[str] = set()
         self._closing = threading.Event()
         self._startup_error = ""
@@ -92,9 +150,7 @@ class WorkerPool:
     def wake(self) -> None:
         with self._lock:
             for process in self._alive.values():
-                assert process.stdin
-                with suppress(OSError, ValueError):  # it has ended
-                    process.stdin.write(b"\n")
+                process.wake()
         if len(self._supervisors) < self._kind.processes:
             with suppress(OSError):  # the next request reports that jobs cannot be read
                 self._ensure_workers(len(self._queue.entries()))
@@ -126,14 +182,12 @@ class WorkerPool:
         self._closing.set()
         with self._lock:
             supervisors, alive = list(self._supervisors), list(self._alive.values())
-            for worker_id, process in self._alive.items():
-                assert process.stdin
-                process.stdin.close()
-                if worker_id not in self._warm:  # it has nothing to save
-                    process.kill()
         for process in alive:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(SAVE_SECONDS)
+            process.end()
+        deadline = time.monotonic() + SAVE_SECONDS
+        for supervisor in supervisors:
+            supervisor.join(max(0, deadline - time.monotonic()))
+        for process in alive:
             process.kill()
         for supervisor in supervisors:
             supervisor.join()
@@ -169,29 +223,22 @@ class WorkerPool:
             return bool(self._queue.entries())
         return False
 
-    def _start_worker(self, worker_id: str) -> subprocess.Popen[bytes] | None:
+    def _start_worker(self, worker_id: str) -> WorkerProcess | None:
         """Start a worker; None if the pool is closing."""
         settings = {"root": str(self._queue.root), "worker": worker_id, **asdict(self._kind)}
         with self._lock:
             if self._closing.is_set():
                 return None
-            process = _start_process(settings, self._kind.threads)
+            process = WorkerProcess(settings)
             self._alive[worker_id] = process
         return process
 
-    def _follow(self, worker_id: str, process: subprocess.Popen[bytes]) -> None:
-        """Read what the worker reports until it exits."""
-        assert process.stdin
-        assert process.stdout
-        while line := process.stdout.readline():
-            with suppress(ValueError):  # the worker was killed in the middle of a line
-                self._handle(worker_id, json.loads(line))
+    def _follow(self, worker_id: str, process: WorkerProcess) -> None:
+        """Handle what the worker reports until it exits."""
+        for report in process.read():
+            self._handle(worker_id, report)
         if worker_id not in self._warm and not self._closing.is_set():
             self._startup_error = "no worker can be started; see the error in the app's terminal"
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            with suppress(OSError):
-                pipe.close()
 
     def _handle(self, worker_id: str, report: Mapping[str, str]) -> None:
         """Handle a line that a worker has printed, see `worker.py`."""
