@@ -60,12 +60,12 @@ def visit(address: str, number: int, end: float, counts: dict[str, int]) -> None
 
 
 def megabytes(server: psutil.Process) -> dict[str, float]:
-    """Return the PSS of the server and of each worker, by name and process id."""
+    """Return the PSS of each process, by name and process id."""
     sizes: dict[str, float] = {}
     for process in (server, *server.children(recursive=True)):
         with suppress(psutil.Error):
-            command = process.cmdline()
-            name = "server" if process == server else "fork server" if process.ppid() == server.pid else "worker"
+            is_child = process.ppid() == server.pid
+            name = "server" if process == server else "fork server" if is_child else "worker"
             sizes[f"{name} {process.pid}"] = process.memory_full_info().pss / 1e6
     return sizes
 
