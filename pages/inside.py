@@ -12,7 +12,7 @@ from transformer.ui.widgets import page
 with page.page_with_optional_model("pages/inside.py") as model:
     tab = state.view(Inside).tab
     if tab == "why":
-        parts.show(model)
+        parts.show()
     elif model is None:
         page.no_model()
     elif tab == "positions":

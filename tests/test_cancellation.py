@@ -18,7 +18,7 @@ from transformer.analysis.inside.logit_lens import lens
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import compare
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.analysis.table1 import paths, score_scale
+from transformer.analysis.table1 import paths
 from transformer.cancellation import cancelled_by, check_cancelled
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -60,7 +60,6 @@ LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
     "attribution to input tokens": lambda t, trace: token_attribution(t.model, trace, 2),
     "share of the source": lambda t, trace: source_share(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),
-    "saturation": lambda t, trace: score_scale.head_scores(trace),
     "path lengths": lambda t, trace: paths.path_length_table([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "lens": lambda t, trace: lens(trace, t),

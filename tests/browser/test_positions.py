@@ -1,4 +1,4 @@
-"""The tab Positions in a browser: selections are drawn and kept in the address; animated clocks."""
+"""The tab Positions in a browser: selections are drawn and kept in the address."""
 
 from __future__ import annotations
 

@@ -49,4 +49,4 @@ def test_sections_and_sliders_change_the_tables_and_the_address(
     page.get_by_role("slider", name="d_k, dimension of a query").press("ArrowRight")
     wait_until(page, "location.search.includes('dk=512')")
     expect(page.locator("table", has_text="d_k 512").locator("tbody tr")).to_have_count(3)
-    expect(page.locator(".js-plotly-plot")).to_have_count(8)
+    expect(page.locator(".js-plotly-plot")).to_have_count(6)

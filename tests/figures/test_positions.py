@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
-from transformer.analysis.positions import sinusoidal, wavelengths
-from transformer.figures.clocks import (
-    angle,
-    animated_clocks,
+from transformer.figures.bars import (
     grouped_bars,
     stacked_shares,
 )
@@ -97,19 +90,3 @@ def test_shares_are_stacked_in_the_order_given() -> None:
             trace.marker.color for trace in stacked_shares(values, "abcd", "xy", dark=dark).data
         }
         assert len(colours) == 4
-
-
-def test_hand_angles_follow_the_formula() -> None:
-    rows, lengths = sinusoidal(40, 16), wavelengths(16)
-    for position in range(40):
-        for pair, length in enumerate(lengths):
-            turned = math.radians(angle(position, float(length)))
-            expected = rows[position, 2 * pair], rows[position, 2 * pair + 1]
-            np.testing.assert_allclose((math.sin(turned), math.cos(turned)), expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("first_number", [0, 1])
-def test_clocks_show_the_numbers_of_the_positions(first_number: int) -> None:
-    html = animated_clocks(["a", "b"], [6.0], first_number=first_number)
-    numbers = [int(number) for number in re.findall(r'scope="row">(\d+) <b>', html)]
-    assert numbers == [first_number, first_number + 1]

@@ -62,7 +62,7 @@ def test_every_topic_opens_by_its_address(visit: Visit, topic: str, jobs: Jobs) 
     assert not messages(app)
     assert view(app).topic == topic
     assert (app.button_group[0].value, app.button_group[1].value) == ("positions", topic)
-    if topic not in ("learned", "far", "clocks"):
+    if topic not in ("learned", "far"):
         assert charts(app)
         assert all(chart["data"] for chart in charts(app))
 
@@ -141,10 +141,9 @@ def test_learned_positions_are_compared_with_sinusoids(
 ) -> None:
     app = visit(PAGE, topic="learned", **write_two_runs(tmp_path / "runs"))
     assert not messages(app)
-    learned, sinusoids, similarity, fit = charts(app)
+    learned, sinusoids, similarity = charts(app)
     assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["7", "8 untrained"]
     assert len(learned["layout"]["yaxis"]["ticktext"]) == 12
-    assert [trace["name"] for trace in fit["data"]] == ["learned", "random numbers"]
     assert similarity["data"]
     assert sinusoids["data"]
     assert "Training used the first 7 positions" in all_text(app)

@@ -1,4 +1,4 @@
-"""The first topics of the tab Positions: word order and clocks, without any formula."""
+"""The first topic of the tab Positions: word order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from tests.pages.conftest import Visit, messages
 from transformer import Translator
 from transformer.analysis.positions import ORDER_PAIR, reordering_effect
 
@@ -36,17 +35,3 @@ def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translat
 def test_sentences_with_different_words_are_rejected(translator: Translator) -> None:
     with pytest.raises(ValueError, match="same tokens"):
         reordering_effect(translator, "The dog runs.", "The man runs.")
-
-
-def test_clocks_turn_along_the_sentence_and_replay(visit: Visit) -> None:
-    app = visit(PAGE, topic="clocks", text="The baker <i>paints</i>.")
-    assert not messages(app)
-
-    def clock_html() -> str:
-        elements = [element.proto.body for element in app.get("html")]
-        return next(body for body in elements if "data-turn" in body)
-
-    assert "<i>paints" not in clock_html()
-    assert 'data-turn="0"' in clock_html()
-    next(button for button in app.button if button.label == "Replay").click().run()
-    assert 'data-turn="1"' in clock_html()

@@ -123,45 +123,6 @@ def one_row(
     return figure
 
 
-def by_head(
-    table: pd.DataFrame,
-    column: str,
-    title: str,
-    names: Mapping[str, str],
-    first: int = 0,
-    dark: bool = False,
-) -> go.Figure:
-    """Draw a marker for every head and scaling: layers on the x axis, 0 to 1 on the y axis.
-
-    Args:
-        table: rows with "layer", "head", "version" and the column, as `score_scale.head_scores`
-            returns them, of one kind of attention.
-        names: label of each version, that is, scaling.
-        first: number of the first layer and head as shown, 0 or 1.
-    """
-    palette = DARK if dark else LIGHT
-    figure = go.Figure()
-    n_heads = int(table["head"].max()) + 1
-    for index, (version, name) in enumerate(names.items()):
-        lines = table[table["version"] == version]
-        figure.add_scatter(
-            x=lines["layer"] + first + (lines["head"] - (n_heads - 1) / 2) * 0.8 / n_heads,
-            y=lines[column],
-            name=escape(name, quote=False),
-            mode="markers",
-            marker={"color": palette[index], "symbol": MARKERS[index], "size": 8},
-            customdata=lines[["layer", "head", "variance"]] + [first, first, 0],
-            hovertemplate="layer %{customdata[0]}, head %{customdata[1]}<br>variance of the scores "
-            f"%{{customdata[2]:.3~g}}<br>{escape(title, quote=False)} %{{y:.3f}}"
-            "<extra>%{fullData.name}</extra>",
-        )
-    _set_base_layout(figure, dark)
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
-    figure.update_xaxes(title="layer (heads side by side)", dtick=1, showgrid=False)
-    figure.update_yaxes(title=title, range=[-0.02, 1.04])
-    return figure
-
-
 def _set_base_layout(figure: go.Figure, dark: bool) -> None:
     axis: dict[str, Any] = {"zeroline": True, "zerolinecolor": FAINT}
     figure.update_layout(

@@ -124,33 +124,3 @@ def test_the_table_of_a_model_is_its_own_and_a_copy(vocabulary: Vocabulary) -> N
         ValueError, match="learned 12 positions; a sequence of 13 tokens needs more"
     ):
         positions.table(model, "target", 13)
-
-
-def test_a_sinusoid_is_fitted_and_noise_is_not() -> None:
-    steps = np.arange(40)[:, None]
-    lengths = np.array([7.3, 12.0, 31.0])
-    waves = 3 * np.sin(2 * np.pi * steps / lengths + [0.1, 1.0, 2.0]) + [5, -5, 0]
-    fit = positions.sinusoid_fit(waves)
-    np.testing.assert_allclose(fit.wavelength, lengths, rtol=0.03)
-    assert fit.r2.min() > 0.98
-    noise = positions.sinusoid_fit(positions.random_baseline(np.empty((40, 400)))).r2
-    # Of noise, two of 39 directions explain about 2/39 by chance, and the best of many more.
-    assert 2 / 39 < np.median(noise) < 0.4
-    assert (
-        np.median(positions.sinusoid_fit(positions.random_baseline(np.empty((11, 400)))).r2) > 0.4
-    )
-
-
-def test_the_fit_equals_least_squares() -> None:
-    """The same wavelengths one by one, fitted by numpy's lstsq with a constant column."""
-    rows = np.random.default_rng(3).normal(size=(15, 4))
-    fit = positions.sinusoid_fit(rows, steps=50)
-    best = np.zeros(4)
-    for wavelength in np.geomspace(2, 60, 50):
-        angle = 2 * np.pi * np.arange(15) / wavelength
-        design = np.stack([np.sin(angle), np.cos(angle), np.ones(15)], axis=1)
-        residual = rows - design @ np.linalg.lstsq(design, rows, rcond=1e-9)[0]
-        best = np.maximum(
-            best, 1 - (residual**2).sum(axis=0) / (rows - rows.mean(axis=0)).__pow__(2).sum(axis=0)
-        )
-    np.testing.assert_allclose(fit.r2, best, atol=1e-6)

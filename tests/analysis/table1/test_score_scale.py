@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,20 +10,14 @@ import torch
 
 from transformer.analysis.table1.score_scale import (
     KINDS,
-    SATURATION_THRESHOLD,
     draw,
-    entropy,
-    head_scores,
     jacobian_norm,
     measure,
     softmax,
     variance,
 )
 from transformer.config import Score
-from transformer.inference import Translator
-from transformer.model import Transformer
 from transformer.model.attention import ScoreFunction
-from transformer.text import Vocabulary
 
 RNG = np.random.default_rng(0)
 
@@ -105,46 +98,3 @@ def test_unscaled_scores_saturate_the_softmax() -> None:
     assert dot["largest"] > 0.8
     assert dot["gradient_low"] < dot["gradient"] < dot["gradient_high"]
     assert dot["gradient_mean"] > 3 * dot["gradient"]  # a few rows have nearly all of it
-
-
-def test_the_table_of_heads_equals_the_trace(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    translator = Translator(tiny_model, vocabulary)
-    sites = [name for name in tiny_model.hook_names if name.endswith(("scores", "weights"))]
-    trace = translator.trace("The baker sells bread.", target="Le boulanger", names=sites)
-    table = head_scores(trace)
-    config = tiny_model.config
-    assert len(table) == 3 * config.n_layers * config.n_heads * 3
-    for kind in ("encoder", "decoder", "cross"):
-        weights = trace.weights(kind, 1)
-        if kind == "decoder":
-            weights = weights[:, 1:]  # the first row has one key alone
-        layer_rows = table[(table["kind"] == kind) & (table["layer"] == 1)]
-        unchanged = layer_rows[layer_rows["version"] == "unchanged"]
-        np.testing.assert_allclose(unchanged["largest"], weights.max(-1).mean(-1), atol=1e-5)
-        np.testing.assert_allclose(unchanged["entropy"], entropy(weights).mean(-1), atol=1e-5)
-        variances = layer_rows.pivot(index="head", columns="version", values="variance")
-        np.testing.assert_allclose(variances["unscaled"], variances["unchanged"] * config.d_k)
-        np.testing.assert_allclose(variances["scaled twice"], variances["unchanged"] / config.d_k)
-    with pytest.raises(ValueError, match="recorded without scores"):
-        head_scores(translator.trace("A pilot.", names=[n for n in sites if n.endswith("weights")]))
-
-
-def test_masks_are_respected_and_unscaled_models_recognised(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    """Two keys, by hand: scores 0 and 4 over d_k = 4."""
-    scores = np.array([[[[0.0, 99.0], [0.0, 4.0]]]])  # 99 is masked
-    trace = replace(
-        Translator(tiny_model, vocabulary).trace("A pilot.", target="Un", names=[]),
-        config={"d_model": 4, "n_layers": 1, "n_heads": 1, "score": "dot"},
-        tensors={"decoder.layers.0.self_attn.hook_scores": scores},
-    )
-    table = head_scores(trace).set_index("version")
-    for version, gap in (("unscaled", 4.0), ("unchanged", 2.0), ("scaled twice", 1.0)):
-        assert table.loc[version, "largest"] == pytest.approx(1 / (1 + math.exp(-gap)))
-        assert table.loc[version, "variance"] == pytest.approx(gap**2 / 2)
-        assert table.loc[version, "saturated"] == (
-            jacobian_norm(softmax(np.array([0, gap]))) < SATURATION_THRESHOLD
-        )

@@ -27,9 +27,7 @@ from transformer.analysis.positions.tables import (
     STACKS,
     ReorderingEffect,
     embedding_norms,
-    random_baseline,
     reordering_effect,
-    sinusoid_fit,
     table,
 )
 
@@ -47,11 +45,9 @@ __all__ = [
     "joined_log_probability",
     "misprinted",
     "pair_residuals",
-    "random_baseline",
     "reordering_effect",
     "separate_log_probabilities",
     "shifted_log_probability",
-    "sinusoid_fit",
     "sinusoidal",
     "table",
     "wavelengths",

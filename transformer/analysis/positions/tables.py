@@ -72,57 +72,6 @@ def embedding_norms(trace: Trace, side: str) -> pd.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class SinusoidFit:
-    """The closest sinusoid to each dimension of position vectors.
-
-    Attributes:
-        wavelength: of the closest sinusoid, in positions.
-        r2: share of the dimension's variance over the positions that it explains, 0 to 1.
-    """
-
-    wavelength: Float[np.ndarray, " d_model"]
-    r2: Float[np.ndarray, " d_model"]
-
-
-def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200) -> SinusoidFit:
-    """Fit a·sin(ωp) + b·cos(ωp) + c to each dimension by least squares.
-
-    ω is the best of `steps` wavelengths from 2 positions to 4 times the length. With four free
-    parameters, even random points fit partly: compare with `random_baseline(vectors)`. Raises
-    ValueError for fewer than 6 positions, which always fit.
-    """
-    length, width = vectors.shape
-    if length < 6:
-        raise ValueError(f"a sinusoid fit needs at least 6 positions, not {length}")
-    centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    total_variance = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
-    positions = np.arange(length)
-    best_r2, best_wavelength = np.zeros(width), np.full(width, np.inf)
-    for wavelength in np.geomspace(2, 4 * length, steps):
-        angle = 2 * np.pi * positions / wavelength
-        waves = np.stack([np.sin(angle), np.cos(angle)], axis=1)
-        u, singular_values, _ = np.linalg.svd(waves - waves.mean(axis=0), full_matrices=False)
-        basis = u[
-            :, singular_values > 1e-9 * singular_values[0]
-        ]  # at 2 positions the sine is 0 everywhere
-        explained = ((basis.T @ centred) ** 2).sum(axis=0) / total_variance
-        better = explained > best_r2
-        best_r2, best_wavelength = (
-            np.where(better, explained, best_r2),
-            np.where(better, wavelength, best_wavelength),
-        )
-    return SinusoidFit(best_wavelength, np.minimum(best_r2, 1.0))
-
-
-def random_baseline(
-    vectors: Float[np.ndarray, "length d_model"], seed: int = 1
-) -> Float[np.ndarray, "length d_model"]:
-    """Return independent normal numbers of the same shape, as a random baseline for
-    `sinusoid_fit`."""
-    return np.random.default_rng(seed).normal(size=vectors.shape)
-
-
 def _stack(side: str) -> str:
     if side not in STACKS:
         raise ValueError(f"side must be 'source' or 'target', not {side!r}")

@@ -15,9 +15,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from transformer.cancellation import check_cancelled
 from transformer.config import Score
-from transformer.inference.trace import WEIGHTS, Trace
 
 KINDS: dict[Score, str] = {"scaled_dot": "q·k / √d_k", "dot": "q·k", "additive": "v·tanh(q + k)"}
 """The score functions of `model.attention.ScoreFunction`, as formulas."""
@@ -168,70 +166,3 @@ def variance(kind: Score, d_k: int) -> float:
     activation = np.tanh(nodes[:, None] + nodes)  # rows: q, columns: k
     variance_over_k = (activation**2) @ quadrature_weights - (activation @ quadrature_weights) ** 2
     return float(quadrature_weights @ variance_over_k / 3)
-
-
-VERSIONS = ("unscaled", "unchanged", "scaled twice")
-"""Versions of each head in `heads`: its scores times √d_k, unchanged, and divided by √d_k."""
-
-
-def head_scores(trace: Trace) -> pd.DataFrame:
-    """Return statistics of the scores of a real model's heads, also with other scales.
-
-    A row for each head and version of `VERSIONS`: "kind", "layer", "head", "version", "variance" of
-    a row's scores (mean over rows), "largest", "entropy", "jacobian", "saturated" as in `measure`,
-    over this sentence's rows with at least two keys. A model whose scores have no factor 1/√d_k is
-    already "unscaled"; the other two versions divide its scores by √d_k and by d_k.
-
-    Args:
-        trace: with the sites `hook_scores`.
-
-    Raises:
-        ValueError: if no scores were recorded.
-    """
-    root = math.sqrt(trace.config["d_model"] / trace.n_heads)
-    scaled = trace.config.get("score", "scaled_dot") == "scaled_dot"
-    factors = (root, 1.0, 1 / root) if scaled else (1.0, 1 / root, 1 / root**2)
-    records = []
-    for kind, site in WEIGHTS.items():
-        for layer in range(trace.n_layers):
-            if (name := site.format(layer).replace("weights", "scores")) not in trace:
-                continue
-            scores = _allowed(trace[name].astype(np.float64), causal=kind == "decoder")
-            for version, factor in zip(VERSIONS, factors, strict=True):
-                check_cancelled()
-                records += [
-                    {"kind": kind, "layer": layer, "head": head, "version": version, **statistics}
-                    for head, statistics in enumerate(_statistics(scores * factor))
-                ]
-    if not records:
-        raise ValueError("this trace was recorded without scores; record the sites hook_scores")
-    return pd.DataFrame(records)
-
-
-def _allowed(
-    scores: Float[np.ndarray, "heads query key"], causal: bool
-) -> Float[np.ndarray, "heads rows key"]:
-    """Set masked scores to -∞, because scores are recorded before the mask (section 3.2.3).
-
-    Only rows with at least two keys are returned.
-    """
-    if causal:
-        future = np.triu(np.ones(scores.shape[1:], bool), k=1)
-        scores = np.where(future, -np.inf, scores)
-    return scores[:, np.isfinite(scores[0]).sum(axis=-1) > 1]
-
-
-def _statistics(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, float]]:
-    weights = softmax(scores)
-    norms = jacobian_norm(weights)
-    spread = np.nanvar(np.where(np.isfinite(scores), scores, np.nan), axis=-1, ddof=1)
-    table = {
-        "variance": spread.mean(axis=-1),
-        "largest": weights.max(axis=-1).mean(axis=-1),
-        "entropy": entropy(weights).mean(axis=-1),
-        "jacobian": np.median(norms, axis=-1),
-        "saturated": (norms < SATURATION_THRESHOLD).mean(axis=-1),
-    }
-    return [
-        {name: float(values[head]) for name, values in table.items()} for head in range(len(scores))
-    ]

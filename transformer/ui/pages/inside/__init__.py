@@ -19,7 +19,6 @@ SECTIONS = {
 """Sections of the tab Figure 1."""
 TOPICS = {
     "order": "Word order",
-    "clocks": "Clocks",
     "matrix": "Matrix",
     "waves": "Waves",
     "added": "Vector lengths",

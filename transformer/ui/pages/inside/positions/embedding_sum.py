@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.analysis.positions import SIDES, STACKS, embedding_norms
 from transformer.analysis.positions.score_parts import PARTS_WITH_BIAS, ScoreParts, score_parts
-from transformer.figures.clocks import grouped_bars, stacked_shares
+from transformer.figures.bars import grouped_bars, stacked_shares
 from transformer.figures.positions import table
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME

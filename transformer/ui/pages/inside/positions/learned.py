@@ -43,11 +43,7 @@ def show(model: Model) -> None:
     rows = len(values)
     n_trained = min(selected.trained_positions or rows, rows)
     _tables(values, n_trained)
-    if n_trained < 6:
-        st.info(f"Training used only {n_trained} positions; the comparison needs at least 6.")
-        return
     _similarity_chart(values, n_trained)
-    _fit(values[:n_trained])
 
 
 @cached()
@@ -151,35 +147,4 @@ def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
     st.caption(
         "The band shows the minimum and maximum over all pairs at that distance. Nothing forces "
         "learned positions to depend on the distance alone."
-    )
-
-
-def _fit(values: np.ndarray) -> None:
-    st.markdown(
-        "**Did it learn sinusoids?** How much of each learned dimension does the best-fitting "
-        "sinusoid explain (R²)?"
-    )
-    noise = positions.random_baseline(values)
-    curves = []
-    medians = {}
-    share = np.linspace(0, 1, values.shape[1])
-    for name, rows in (("learned", values), ("random numbers", noise)):
-        r2 = np.sort(positions.sinusoid_fit(rows).r2)
-        medians[name] = float(np.median(r2))
-        curves.append(Curve(name, share, r2))
-    chart(
-        lines(
-            curves,
-            x_title="share of the dimensions",
-            y_title="R² or less",
-            percent=True,
-            dark=dark(),
-        ),
-        "positions-learned-fit",
-    )
-    st.caption(
-        f"Median {100 * medians['learned']:.0f}%; for random numbers "
-        f"{100 * medians['random numbers']:.0f}%, because a sinusoid has four parameters and "
-        f"there are only {len(values)} positions. Only the part above the random line was learned. "
-        "Source and target have separate tables."
     )

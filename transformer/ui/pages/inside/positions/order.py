@@ -1,22 +1,16 @@
-"""Two sentences of the same words, with positions and without, and positions as clocks."""
+"""Two sentences of the same words, with positions and without."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.clocks import STYLE, animated_clocks, grouped_bars
+from transformer.figures.bars import grouped_bars
 from transformer.ui.base import state
-from transformer.ui.pages.inside import Inside
-from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
-
-CLOCK_FRACTIONS = (0.0, 0.1, 0.2, 0.35, 0.6)
-"""The pairs to show, as fractions of all pairs from the fastest to the slowest."""
-MAX_TOKENS = 12
 
 
 def order(model: Model) -> None:
@@ -66,39 +60,6 @@ def _similarities(result: positions.ReorderingEffect) -> None:
         f"{result.max_differences['without']:.1g}; with positions by up to "
         f"{result.max_differences['with']:.1f}."
     )
-
-
-def clocks(model: Model) -> None:
-    """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
-    trace = trace_cache.read(model, state.view(Inside)).trace
-    config = model.translator.model.config
-    words = display_names.tokens(trace.src_tokens[:MAX_TOKENS])
-    lengths = positions.wavelengths(config.d_model)
-    wavelengths = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCK_FRACTIONS]
-    frame.lead_text("Each position is a row of **clocks**, and no two rows look the same.")
-    replays = st.session_state.get("positions-replays", 0)
-    st.html(f"<style>{STYLE}</style>")
-    with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
-        st.html(animated_clocks(words, wavelengths, replays, 1))
-    st.button("Replay", icon=":material/replay:", on_click=_replay)
-    st.markdown(
-        "From token to token each hand turns by its own angle: fast hands distinguish neighbouring "
-        "positions, slow ones the beginning of a text from its end."
-    )
-    st.caption(
-        "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
-        f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; "
-        + (
-            "*Matrix* shows them."
-            if config.positions == "sinusoidal"
-            else "this model does not use them, and *Matrix* shows what it adds."
-        )
-        + ("" if len(trace.src_tokens) <= MAX_TOKENS else f" Shown: {MAX_TOKENS} tokens.")
-    )
-
-
-def _replay() -> None:
-    st.session_state["positions-replays"] = st.session_state.get("positions-replays", 0) + 1
 
 
 def _pair(model: Model) -> tuple[str, str]:

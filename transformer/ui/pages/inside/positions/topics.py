@@ -15,7 +15,6 @@ from transformer.ui.services.models import Model
 
 TOPICS = {
     "order": order.order,
-    "clocks": order.clocks,
     "matrix": formula.matrix,
     "waves": formula.waves,
     "added": embedding_sum.vector_lengths,
@@ -23,7 +22,7 @@ TOPICS = {
     "learned": learned.show,
     "far": extrapolation.show,
 }
-WITH_SENTENCE = ("clocks", "matrix", "added", "parts")
+WITH_SENTENCE = ("matrix", "added", "parts")
 
 
 def show(model: Model) -> None:

@@ -1,4 +1,4 @@
-"""Why dot products are divided by √d_k, measured on random vectors and on a model."""
+"""Why dot products are divided by √d_k, measured on random vectors."""
 
 from __future__ import annotations
 
@@ -14,29 +14,25 @@ from transformer.analysis.table1.score_scale import (
     N_KEYS,
     N_ROWS,
     SATURATION_THRESHOLD,
-    VERSIONS,
     WIDTHS,
     ScoreSample,
 )
 from transformer.config import Score
-from transformer.figures.score_scale import against_width, by_head, one_row
-from transformer.measures.naming import file_name
+from transformer.figures.score_scale import against_width, one_row
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.why.sizes import look_for
 from transformer.ui.services.memory_cache import cached
-from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, frame, tables
+from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 CURVE_SEED = 1  # for the curves over all values of d_k
 # Plotly takes most of a rerun, so figures that depend on no slider are cached for all sessions.
 _against_width = st.cache_resource(max_entries=64, show_spinner=False)(against_width)
-_by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 
 
-def show(model: Model | None) -> None:
-    """Draw the scores of random vectors, and those of the heads of a model if there is one."""
+def show() -> None:
+    """Draw the scores of random vectors."""
     frame.lead_text(
         "Large scores saturate the softmax, and its gradient vanishes: hence q·k / √d_k."
     )
@@ -63,7 +59,6 @@ def show(model: Model | None) -> None:
     )
     _figures(_cached_measurements((view.dk,), view.seed), view.dk)
     _curves(view.dk)
-    _heads(model)
 
 
 def _row(d_k: int, seed: int) -> None:
@@ -167,53 +162,6 @@ def _curves(d_k: int) -> None:
     )
 
 
-def _heads(model: Model | None) -> None:
-    """Draw the effect of the scaling in a trained model, whose queries and keys are not random."""
-    if model is None:
-        st.info("No model is available. Train one to measure its heads here.")
-        return
-    st.header(f"Heads of {frame.plain(model.name)}")
-    st.write(
-        "A trained model learned its queries and keys with this scaling. Their components are not "
-        "independent, and the variance of the scores is larger than 1 in heads with a clear "
-        "pattern. Here each head is shown as trained, without the scaling, and with it applied "
-        "twice."
-    )
-    controls.sentence(model)
-    controls.button_row("kind", labelled=False)
-    table = _cached_head_scores(model, state.view(Inside).text)
-    look_for("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
-    table_of_kind = table[table["kind"] == state.view(Inside).kind]
-    names = {version: _version_name(version, model) for version in VERSIONS}
-    quantities = (("largest", "largest weight, mean"), ("saturated", "saturated rows"))
-    for column, (name, title) in zip(st.columns(2), quantities, strict=True):
-        with column:
-            figure = _by_head(table_of_kind, name, title, names, 1, dark=dark())
-            figure.update_layout(height=380)
-            chart(figure, f"heads-{name}")
-    columns = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Saturated rows")
-    means = table_of_kind.groupby("version", sort=False).mean(numeric_only=True)
-    rows = [
-        (
-            names[str(version)], f"{row['variance']:.3g}", f"{row['largest']:.2f}",
-            f"{row['entropy']:.2f}", f"{100 * row['saturated']:.0f}%",
-        )
-        for version, row in means.iterrows()
-    ]  # fmt: skip
-    tables.show("Mean over the heads shown, for this sentence", columns, rows)
-    _download(table, file_name("scores-of-heads", model.name, state.view(Inside).text))
-
-
-def _version_name(version: str, model: Model) -> str:
-    scaled = model.translator.model.config.score == "scaled_dot"
-    names = {
-        "unscaled": "without 1/√d_k" if scaled else "as trained, without 1/√d_k",
-        "unchanged": "as trained" if scaled else "divided by √d_k",
-        "scaled twice": "divided by √d_k twice" if scaled else "divided by d_k",
-    }
-    return names[version]
-
-
 @cached("Sampling and measuring …")
 def _cached_measurements(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
     return score_scale.measure(widths, seed=seed)
@@ -222,13 +170,6 @@ def _cached_measurements(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
 @cached()
 def _cached_samples(d_k: int, seed: int) -> Mapping[Score, ScoreSample]:
     return score_scale.draw(d_k, rows=1, seed=seed)
-
-
-@cached("Running the model …")
-def _cached_head_scores(model: Model, text: str) -> pd.DataFrame:
-    """Measure all heads on a text. Raises ValueError if it is empty or too long."""
-    names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
-    return score_scale.head_scores(model.translator.trace(text, names=names))
 
 
 def _download(table: pd.DataFrame, name: str) -> None:

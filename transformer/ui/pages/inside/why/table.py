@@ -29,8 +29,6 @@ from transformer.ui.widgets.charts import chart, dark
 
 MAX_COUNTED = {"n": 256, "d": 512}
 """Largest sizes for counting, which runs the layer and takes long for larger ones."""
-BASE_SIZES = {"n": 64, "d": 32, "k": 3, "r": 9}
-"""Sizes that are doubled in turn."""
 EXPLANATIONS = {
     "self-attention": "q·k and the weighted sum of v: twice n²·d. W^Q, W^K, W^V and W^O: 4·n·d².",
     "recurrent": "U reads the state, n·d²; W reads the input, n·d² again.",
@@ -63,8 +61,6 @@ def show() -> None:
     )
     st.header("Operations counted in real layers")
     _counted_table(view)
-    with st.expander("Does the constant stay the same when a size doubles?"):
-        _doubled_table()
     st.caption(
         f"A separable convolution (one kernel per dimension, then one matrix for all dimensions) "
         f"takes k·n·d + n·d² = {format_count(separable_cost(view.n, view.d, view.k))}. Even "
@@ -164,29 +160,6 @@ def _counted_table(view: Inside) -> None:
         + (" Larger layers are counted at these sizes; the constant is the same."
            if (n, d) != (view.n, view.d) else "")
     )  # fmt: skip
-
-
-def _doubled_table() -> None:
-    rows = []
-    for name in TABLE_1:
-        for part in ("mixing", "total"):
-            cells = []
-            for letter in ("", *BASE_SIZES):
-                # Kernel and neighbourhood sizes must stay odd.
-                sizes = {
-                    key: value * 2 + value % 2 if key == letter else value
-                    for key, value in BASE_SIZES.items()
-                }
-                cost = TABLE_1[name].cost(sizes["n"], sizes["d"], sizes["k"], sizes["r"])
-                cells.append(f"{getattr(cached_count(name, **sizes), part) / cost:.3g}")
-            rows.append([f"{NAMES[name]}, {part}", *cells])
-    first = ", ".join(f"{key} = {value}" for key, value in BASE_SIZES.items())
-    columns = ["Counted ÷ formula", first, "2n", "2d", "k = 7", "r = 19"]
-    tables.show("The mixing keeps its constant; the whole layer does not", columns, rows)
-    st.caption(
-        "The projections of attention grow as n·d², Table 1's row as n²·d: the projections cost "
-        "2d/n times as much as the mixing. For short sentences they are most of the layer."
-    )
 
 
 @lru_cache(maxsize=512)
