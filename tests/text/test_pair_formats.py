@@ -76,6 +76,10 @@ FORMATS = {
         ",", ["id", "domain", "en", "fr"], lambda n, s, t: [str(n), f"topic {n % 3}", s, t]
     ),
     "Anki": "#separator:tab\n#html:true\n" + rows(lambda n, s, t: f"<b>{s}</b>\t{t}\ttag"),
+    "TSV with named sides": "src_text\ttgt_text\n" + rows(lambda n, s, t: f"{s}\t{t}"),
+    "TSV with regions": "English (US)\tfr_FR\n" + rows(lambda n, s, t: f"{s}\t{t}"),
+    "Anki with named columns": "#separator:tab\n#html:true\n#columns:Note\tFront\tBack\n"
+    + rows(lambda n, s, t: f"note of {s}\t{s}\t{t}[sound:{n}.mp3]"),
     "Anki with columns": "#separator:Comma\n#html:false\n#guid column:1\n#tags column:4\n"
     + csv_text(",", [], lambda n, s, t: [f"a{n}b", s, t, "tag"]),
 }
@@ -126,6 +130,12 @@ def test_other_line_ends_are_named(end: str) -> None:
         (rows(lambda n, s, t: f"{n}\t{s}"), "the first column may be a number"),
         (rows(lambda n, s, t: f"{n}\teng\t{s}"), "has only one column of text"),
         (rows(lambda n, s, t: s) * 2 + "odd\n", "alternating lines"),
+        (rows(lambda n, s, t: f"{'AB'[n % 2]}\t{s}\t{t}"), "column 1 has only a few different"),
+        (rows(lambda n, s, t: f"{s}\tnoun\t{t}"), "column 2 has only a few different values"),
+        ("en\tde\tfr\n" + rows(lambda n, s, t: f"{s}\tin {n}\t{t}"), "the header does not say"),
+        (rows(lambda n, s, t: f'"{s}": "{t}"'), "a quotation mark is in the middle of a cell"),
+        ("sep=;\n" + rows(lambda n, s, t: f"{s};{t}"), "begins with the line 'sep=;'; delete"),
+        (rows(lambda n, s, t: f"{s}\t{t}") * 9 + "1\tOne.\tUn.\n", "line 217 has 3 columns"),
     ],
 )
 def test_an_uncertain_format_is_refused_with_a_reason(text: str, reason: str) -> None:
@@ -152,6 +162,28 @@ def test_a_table_of_two_columns_is_read_literally(text: str, pair: tuple[str, st
     pairs = [*parse_pairs(split_text(text), "mine.txt")]
     assert pairs[0] == pair
     assert len(pairs) == text.count("\n")
+
+
+def test_cells_that_a_spreadsheet_has_quoted_are_read_without_the_quotes() -> None:
+    pairs = [(f'He said "{src}"', f"{tgt} 3") for src, tgt in PAIRS] + [("Yes.", "Oui.")] * 3
+    out = io.StringIO()
+    csv.writer(out, delimiter="\t").writerows(pairs)
+    lines = [
+        "\t".join(
+            f'"{cell}"' if "," in cell and '"' not in cell else cell for cell in line.split("\t")
+        )
+        for line in out.getvalue().splitlines()
+    ]  # a spreadsheet quotes cells with a comma as well
+    assert [*parse_pairs(lines, "mine.txt")] == pairs
+
+
+def test_an_uncertain_table_is_no_corpus_to_measure() -> None:
+    for line in ("{n}\t{s} It is.", '{n},"{s}","{t}","{s}"'):
+        text = rows(lambda n, s, t, line=line: line.format(n=n, s=s, t=t))
+        with pytest.raises(CorpusError, match=r"mine seems to have .*, but "):
+            Corpus.from_lines(split_text(text), "mine")
+    scored = rows(lambda n, s, t: f"{s}\t{t}\t0.{n}")  # scores are not links
+    assert Corpus.from_lines(split_text(scored), "mine").n_gold == 0
 
 
 def zipped(content: bytes) -> bytes:
@@ -181,6 +213,8 @@ OTHER_FILES = {
         "<doc id='1'>\n<seg id='1'>Yes.</seg>\n",
         "WEBVTT\n\n00:01.000 --> 00:02.000\nYes.\n",
         'msgid "Yes"\nmsgstr "Oui"\n',
+        '#, fuzzy\n\nmsgctxt "x"\nmsgid "Yes"\nmsgstr "Oui"\n',
+        "{'en': 'Yes.', 'fr': 'Oui.'}\n",
         "{\\rtf1\\ansi Yes.}\n",
     ],
 )

@@ -71,8 +71,8 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
         format = pair_formats.TABLE  # its errors say what is missing
     if format.doubt:
         raise CorpusError(
-            f"{name} seems to have {format.description}, but {format.doubt}; put a tab between "
-            "source and target."
+            f"{name} seems to have {format.description}, but {format.doubt}; write each pair as "
+            "a source, a tab and a target, without other columns."
         )
     return pairs_of(lines, format, name)
 
@@ -119,6 +119,11 @@ def _check_cells(cells: list[str], format: PairFormat, name: str, number: int) -
     if format.is_table and len(cells) < 2:
         raise CorpusError(
             f"{name}, line {number} has no tab; every line needs a source, a tab and a target."
+        )
+    if format.is_table and len(cells) > format.max_cells > 0 and not is_blank(cells[-1]):
+        raise CorpusError(
+            f"{name}, line {number} has {len(cells)} columns and the first lines have at most "
+            f"{format.max_cells}; all lines need the same columns."
         )
     n_required = max(format.columns) + 1
     if len(cells) < n_required or (format.n_cells and len(cells) != format.n_cells):

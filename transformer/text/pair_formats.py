@@ -47,6 +47,7 @@ class PairFormat:
         columns: indices of source and target in a row.
         header: number of rows to skip at the beginning.
         n_cells: required number of cells of a row; 0 if a row may have further cells.
+        max_cells: largest number of cells in a row of the first lines; 0 if it does not matter.
         hint: what to do about a row with another number of cells.
         has_html: whether texts contain HTML, which `texts` removes.
         doubt: why the format is not certain, "" if it is.
@@ -58,9 +59,15 @@ class PairFormat:
     columns: tuple[int, int] = (0, 1)
     header: int = 0
     n_cells: int = 0
+    max_cells: int = 0
     hint: str = ""
     has_html: bool = False
     doubt: str = ""
+
+    @property
+    def is_certain_or_lines(self) -> bool:
+        """Whether the format is certain, or its lines may be single sentences."""
+        return not self.doubt or self.rows is _alternating_rows
 
     def texts(self, cells: Cells) -> Cells:
         """Return source, target and the cells after the target, or all cells if there are too
@@ -84,6 +91,8 @@ def recognise(sample: Sequence[str], name: str) -> PairFormat | None:
     anki = _anki_options(sample)
     sample = sample[len(anki) :] if anki is not None else sample
     check_text(sample)
+    if sample and re.fullmatch(r"\ufeff?sep=.", sample[0].strip(), re.IGNORECASE):
+        raise FormatError(f"begins with the line {sample[0].strip()!r}; delete this line")
     lines = [line for line in sample if not is_blank(line)]
     if not lines:
         return None
@@ -114,7 +123,8 @@ _OTHER_FORMATS = {
     "RTF": r"\{\\rtf",
     "PDF": r"%pdf-",
     "subtitles with times": r"(webvtt|\d+\s+\d\d:\d\d:\d\d[.,]\d+ +-->)",
-    "a gettext catalogue": r'(#[^\n]*\n)*\s*msgid\s+"',
+    "a gettext catalogue": r'(#[^\n]*\n|\s)*(msgctxt|msgid)\s+"',
+    "Python data": r"[\[({]\s*'[^\n]*'\s*[:,]",
 }
 
 
@@ -154,7 +164,7 @@ def _share(lines: Sequence[str], text: str) -> float:
 def _table(separator: str, description: str, lines: list[str]) -> PairFormat:
     rows = [line.split(separator) for line in lines]
     is_tab = separator == "\t"
-    if is_tab and _all_quoted(rows):
+    if is_tab and (_all_quoted(rows) or _quoted_where_necessary(rows)):
         split = _csv_rows(separator)
         rows = [cells for _, cells in split(lines)]
         is_tab = False  # its rows may have several lines
@@ -167,6 +177,23 @@ def _all_quoted(rows: list[Cells]) -> bool:
     cells = list(chain.from_iterable(rows))
     return len(rows) >= MIN_ROWS and all(
         len(cell) > 1 and cell[0] == cell[-1] == '"' for cell in cells if not is_blank(cell)
+    )
+
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_NEEDS_QUOTES = re.compile(r'[,\n]|""')
+"""What makes a spreadsheet quote a cell of a table with tabs."""
+
+
+def _quoted_where_necessary(rows: list[Cells]) -> bool:
+    """Whether cells are quoted as a spreadsheet does: those with a comma or a quotation mark."""
+    cells = list(chain.from_iterable(rows))
+    quoted = [cell for cell in cells if '"' in cell]
+    return len(quoted) >= MIN_ROWS and all(
+        _QUOTED.fullmatch(cell) and _NEEDS_QUOTES.search(cell[1:-1])
+        if '"' in cell
+        else "," not in cell
+        for cell in cells
     )
 
 
@@ -240,6 +267,8 @@ def _csv(lines: list[str], *, certain: bool) -> PairFormat | None:
         if n > 2 and len(_text_columns(rows[format.header :])) > 2 and not format.header:
             format = _doubtful(format, f"each row has {n} texts and no header names them")
         broken = any('"' in cell for cells in rows for cell in cells)
+        if broken and not certain:
+            format = _doubtful(format, "a quotation mark is in the middle of a cell")
         spaces = sum(f"{separator} " in line for line in lines)
         formats.append((bool(format.doubt), broken, spaces, format))
     return min(formats, key=lambda one: one[:3])[-1] if formats else None
@@ -338,7 +367,7 @@ _URL = re.compile(r"\s*(https?|file)://\S+\s*")
 _CODE = re.compile(r"\s*[a-z]{2,3}([-_][A-Za-z]{2,4})?\s*")
 _SIDES = """
 source src target tgt translation reference ref text sentence phrase sentence1 sentence2 lang1 lang2
-front back question answer word meaning original translated input output
+front back question answer word meaning original translated input output term definition
 """
 _HEADER_WORDS = {
     **{word: word for word in _SIDES.split()},
@@ -350,7 +379,10 @@ _HEADER_WORDS = {
     **dict.fromkeys(("spa", "español", "espagnol", "spanisch"), "es"),
 }
 """Words of a header row, with the language that they name, if any."""
-_OTHER_HEADER_WORDS = {"id", "no", "nr", "number", "index", "score", "the", "in", "of", "language"}
+_OTHER_HEADER_WORDS = {
+    *("id", "no", "nr", "number", "index", "score", "the", "in", "of", "language"),
+    *("us", "gb", "uk", "ca", "france", "germany", "sent", "column"),
+}
 
 
 def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
@@ -362,7 +394,10 @@ def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
     columns, doubt = (0, 1), ""
     if header and len(texts) > 2:
         named = [i for i, cell in enumerate(rows[0]) if i in texts and _header_word(cell)]
-        texts = named if len(named) == 2 else texts
+        if len(named) == 2:
+            texts = named
+        else:
+            doubt = f"{len(texts)} columns have texts and the header does not say which two to use"
     n = min(map(len, body), default=2)
     if n > 2:
         if len(texts) < 2:
@@ -371,6 +406,9 @@ def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
                 "a source and a target"
             )
         columns = (texts[0], texts[1])
+        labels = [column for column in columns if _has_labels(body, column)]
+        if labels and any(not _has_labels(body, column) for column in texts[2:]):
+            doubt = f"column {labels[0] + 1} has only a few different values"
     elif n == 2 and _is_numbered_list(body):
         doubt = "the first column may be a number, not a source"
     description = format.description
@@ -378,7 +416,13 @@ def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
         description += "; the first line is a header"
     if columns != (0, 1):
         description += "; columns {} and {}".format(*(column + 1 for column in columns))
-    changed = replace(format, columns=columns, header=header, description=description)
+    changed = replace(
+        format,
+        columns=columns,
+        header=header,
+        description=description,
+        max_cells=max(map(len, body), default=0),
+    )
     return _doubtful(changed, doubt)
 
 
@@ -398,6 +442,16 @@ def _text_columns(rows: list[Cells]) -> list[int]:
     ]
     # Three columns of numbers are texts too, for example of a task that adds them.
     return list(range(n)) if n > 1 and numbered[0] and numbered[1] and len(texts) < 2 else texts
+
+
+def _has_labels(rows: list[Cells], column: int) -> bool:
+    """Whether a column has words that occur again and again, such as parts of speech or names."""
+    cells = [row[column] for row in rows]
+    return (
+        len(cells) >= 2 * MIN_ROWS
+        and len(set(cells)) <= len(cells) / 4
+        and any(character.isalpha() for cell in cells for character in cell)
+    )
 
 
 def _is_numbered_list(rows: list[Cells]) -> bool:
@@ -429,7 +483,7 @@ def _is_header(rows: list[Cells]) -> bool:
 
 def _header_word(cell: str) -> str | None:
     """Return the side or language that a header cell names, None if it names none."""
-    words = re.findall(r"\w+", cell.lower())
+    words = re.findall(r"[^\W_]+", cell.lower())
     sides = [re.sub(r"\d+$", "", w) if w not in _HEADER_WORDS else w for w in words]
     if not sides or not all(w in _HEADER_WORDS or w in _OTHER_HEADER_WORDS for w in sides):
         return None
@@ -466,7 +520,9 @@ def _anki_format(options: dict[str, str], lines: list[str]) -> PairFormat:
     rows = [cells for _, cells in split(lines)]
     other = {int(v) - 1 for k, v in options.items() if k.endswith(" column") and v.isdigit()}
     n = min(map(len, rows))
-    texts = [i for i in range(n) if i not in other]
+    names = options.get("columns", "").split(separator)
+    named = [i for i, name in enumerate(names) if i < n and _header_word(name)]
+    texts = named if len(named) == 2 else [i for i in range(n) if i not in other]
     if len(texts) < 2:
         raise FormatError("is an Anki export without a second column of text")
     n_header = len(options)
@@ -484,4 +540,5 @@ def _anki_format(options: dict[str, str], lines: list[str]) -> PairFormat:
 
 
 def _without_html(text: str) -> str:
-    return html.unescape(re.sub(r"<[^<>]*>", " ", text))
+    """Return the text without HTML and without the names of Anki's sound files."""
+    return html.unescape(re.sub(r"<[^<>]*>|\[sound:[^\]]*\]", " ", text))

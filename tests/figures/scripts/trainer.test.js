@@ -184,11 +184,12 @@ Deno.test("pasted pairs are words, or refused in one sentence", () => {
   const lines = Array.from({ length: 20 }, (_, i) => `I'm here ${i}.\tJe suis là ${i} !`);
   assert.deepEqual(pairsOf(lines.join("\r\n")).train[0], ["I' m here 0 .", "Je suis là 0 !"]);
   assert.deepEqual(pairsOf(lines.join("\r")).train.length, 20);
+  assert.equal(pairsOf(lines.map((_, i) => `${i}\tnumber ${i}`).join("\n")).train.length, 20);
   for (
     const [text, message] of [["", "no sentence pairs"], ["a\tb", "There are 1"], ["a b", "Line 1"], [
       "a\tb\n<script>\t",
       "Line 2",
-    ]]
+    ], [lines.map((line, i) => `${i + 7}\t${line.split("\t")[0]}`).join("\n"), "the first column counts the lines"]]
   ) {
     assert.throws(() => pairsOf(text), (error) => error.message.includes(message), text);
   }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -267,6 +268,8 @@ def _numbered_columns(rows: list[str], name: str) -> Iterator[tuple[int, list[st
     Raises CorpusError for a text without a sentence or pair per line."""
     try:
         format = pair_formats.recognise(pair_formats.sample_lines(rows), name)
+        if format is not None and not format.is_certain_or_lines:
+            raise FormatError(f"seems to have {format.description}, but {format.doubt}")
         if format is None or format.doubt or format.is_table:
             columns = format.texts if format is not None and format.is_table else list
             first_row = format.header if format is not None and format.is_table else 0
@@ -293,7 +296,7 @@ def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:
     source, target = columns[:2]
     if is_blank(target):
         raise ValueError("there is no text after the tab; a pair needs a source and a target")
-    if len(columns) < 3 or not columns[2][:1].isdecimal():
+    if len(columns) < 3 or not re.match(r"\d+(?![\d.]|$)", columns[2]):
         return Sentence(source, target)  # ignore a third column that does not hold links
     words = tuple(source.split()), tuple(target.split())
     return Sentence(source, target, GoldAnnotations(*words, *parse_links(columns[2])))

@@ -50,6 +50,13 @@ export function pairsOf(text) {
       }; it must be a sentence, a tab and its translation.`,
     );
   }
+  // As in transformer/text/pair_formats.py: numbers may be translated into words, but not into sentences.
+  const counts = pairs.every(([source], i) => /^\d+$/.test(source) && (!i || Number(source) > Number(pairs[i - 1][0])));
+  if (counts && pairs.flatMap(([_, target]) => target.split(/\s+/)).length >= 3 * pairs.length) {
+    throw new RangeError(
+      `Line 1 is ${JSON.stringify(lines[0].slice(0, 40))}; the first column counts the lines: remove it.`,
+    );
+  }
   if (lines.length < MIN_PAIRS || lines.length > MAX_PAIRS) {
     throw new RangeError(
       `There are ${lines.length} sentence pairs; paste from ${MIN_PAIRS} to ${MAX_PAIRS.toLocaleString("en")}.`,
