@@ -198,9 +198,19 @@ def test_every_link_leads_to_a_page_of_the_site(
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
 
 
+def test_films_share_a_script(site_address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{site_address}films/toy-copy.html")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.goto(f"{site_address}lessons/reverse.html")
+    page.get_by_text("Show the answer").click()
+    film = page.frame_locator("iframe")
+    expect(film.get_by_role("button", name="Play")).to_be_visible()
+
+
 def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
-    assert size <= 62_000_000  # 53 MB are the two models, 1 MB the French pairs to train on
+    assert size <= 60_000_000  # 53 MB are the two models, 3.5 MB the films
     page = (site / "index.html").read_text(encoding="utf-8")
     assert "connect-src 'self'" in page
     for path in (*site.rglob("*.js"), site / "index.html", site / "live.css"):

@@ -166,6 +166,12 @@ def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: Ne
     wait_until_finished(page)
 
 
+def test_french_sentences_are_loaded_with_the_task(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}?run=task%3Dfrench%3Bsteps%3D20")
+    wait_until_finished(page)
+
+
 def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     requests: list[str] = []

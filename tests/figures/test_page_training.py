@@ -316,8 +316,11 @@ def test_tasks_have_the_options_of_python(tmp_path: Path) -> None:
 
 
 def test_french_sentences_are_trained_from_the_file_of_the_site(tmp_path: Path) -> None:
-    module = pair_module(TASKS["french"])
-    data = json.loads(module.removeprefix("export const PAIR_DATA = ").removesuffix(";\n"))
+    (tmp_path / "pairs.js").write_text(pair_module(TASKS["french"]))
+    (tmp_path / "print.js").write_text(
+        'console.log(JSON.stringify((await import("./pairs.js")).PAIR_DATA))'
+    )
+    data = json.loads(deno("run", "--quiet", "--allow-read", str(tmp_path / "print.js")))
     train, valid = split(TASKS["french"], len(data["train"]), len(data["valid"]), 1)
     assert data["train"] == [[example.src, example.tgt] for example in train]
     first = valid[0]

@@ -156,9 +156,12 @@ def film_page(
     *,
     title: str = "Attention as it formed",
     exact: bool = True,
+    shared: bool = False,
 ) -> str:
-    """Return the film as one HTML file that opens without a server; `exact` as in `film_data`."""
-    return packed_page("film", film_data(frames, labels, start, exact=exact), title)
+    """Return the film as one HTML file that opens without a server; `exact` as in `film_data`. With
+    `shared`, it loads the files of `shared_files("film")`."""
+    data = film_data(frames, labels, start, exact=exact)
+    return packed_page("film", data, title, shared=shared)
 
 
 def film_state(values: Mapping[str, int | str]) -> State:

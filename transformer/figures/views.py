@@ -151,8 +151,25 @@ def view_page(view: str, data: Mapping[str, Any], title: str) -> str:
     return page(_open_file_script(view, "jsonIn"), json_script("hu-first", data), title)
 
 
-def packed_page(view: str, data: bytes, title: str) -> str:
-    return page(_open_file_script(view, "bytesIn"), data_script("id", "hu-first", data), title)
+def packed_page(view: str, data: bytes, title: str, *, shared: bool = False) -> str:
+    """Return one of `COMPONENTS` that reads packed data as one HTML file, or as a page that loads
+    the script and the style that it shares with others from its folder (`shared_files`)."""
+    packed = data_script("id", "hu-first", data)
+    if not shared:
+        return page(_open_file_script(view, "bytesIn"), packed, title)
+    return _PAGE.format(
+        script=f'import "./{view}.js";\n',
+        style=f'@import "{view}.css";',
+        title=escape(title),
+        data=packed,
+        after="",
+    )
+
+
+def shared_files(view: str) -> dict[str, str]:
+    """Return the script and the style of `packed_page` by their names."""
+    joined = _joined(_open_file_script(view, "bytesIn"))
+    return {f"{view}.js": joined.script, f"{view}.css": joined.style}
 
 
 def _open_file_script(view: str, read: str) -> str:

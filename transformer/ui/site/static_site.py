@@ -34,6 +34,7 @@ from transformer.figures.site_pages import (
 )
 from transformer.figures.state import FIELDS, KINDS, Field
 from transformer.figures.trainer_page import CLINIC, clinic_page, trainer_page
+from transformer.figures.views import shared_files
 from transformer.jobs import shipped
 from transformer.text.files import new_folder
 from transformer.ui.pages import home
@@ -126,19 +127,19 @@ def live_address(params: Mapping[str, str]) -> str:
 
 def _write_films(folder: Path) -> dict[str, ViewLink]:
     """Write the films of the included example runs; return links to them by the runs' names."""
+    for name, content in shared_files("film").items():
+        _write(folder, f"films/{name}", content)
     films = {}
     for run in shipped.shipped_folders(models.shipped_folder()):
         steps, config = run.snapshots(), run.readable_config()
         if steps and config is not None:
             frames = {step: run.snapshot(step) for step in steps}
             file = f"films/{run.name}.html"
-            _write(
-                folder,
-                file,
-                film_page(
-                    frames, run.labels(), {"step": steps[0]}, title=config.title, exact=False
-                ),
+            start = {"step": steps[0]}
+            film = film_page(
+                frames, run.labels(), start, title=config.title, exact=False, shared=True
             )
+            _write(folder, file, film)
             films[run.name] = ViewLink(file, config.title)
     return films
 
