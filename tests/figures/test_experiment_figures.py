@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
 from transformer.figures import PackedTrace
 from transformer.figures.alignment import alignment
-from transformer.figures.before_after import MIN_SIZE, size_against_effect
 from transformer.figures.contributions import (
     CellValues,
     contributions_data,
@@ -80,21 +79,6 @@ def test_changes_of_heads_for_comparable_kinds() -> None:
     np.testing.assert_array_equal(parts["moved.decoder"].array, moved["decoder"])
     with pytest.raises(ValueError, match=r"decoder has values of shape \(4, 3\) for \(3, 4\)"):
         switchboard_data(side, KINDS, "", moved={"decoder": moved["decoder"].T})
-
-
-def test_every_cell_is_a_point_by_the_sign_of_its_change() -> None:
-    sizes = np.array([0.5, 0.0, 0.25, 1.0])
-    changes = np.array([-0.1, 0.2, 0.0, -3.0])
-    cell_names = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
-    figure = size_against_effect(sizes, changes, cell_names, x_title="weight", chosen=1)
-    less, more, ring = figure.data
-    np.testing.assert_allclose(less.y, [0.1, 3.0])
-    np.testing.assert_allclose(more.x, [MIN_SIZE, 0.25])
-    np.testing.assert_allclose(more.y, [0.2, MIN_SIZE])
-    assert [point[0] for point in (*less.customdata, *more.customdata)] == [0, 3, 1, 2]
-    assert less.customdata[0][1] == "&lt;i&gt;"
-    assert (ring.x[0], ring.y[0]) == (MIN_SIZE, 0.2)
-    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
 
 
 def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:

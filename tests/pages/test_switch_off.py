@@ -30,7 +30,6 @@ from transformer.analysis.interventions.patches import (
     masked_tokens,
     patched,
     replaced_row,
-    without_pieces,
 )
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import unpack
@@ -157,8 +156,8 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
     assert view(app).edited_row == ""
 
 
-def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) -> None:
-    app = open_switches(visit, removed_tokens="1,2")
+def test_masked_source_tokens(visit: Visit, translator: Translator) -> None:
+    app = open_switches(visit, masked_tokens="1,2")
     trace = original_trace(translator)
     check_comparison(
         app,
@@ -166,17 +165,8 @@ def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) 
             translator, TEXT, masked_tokens(trace, [1, 2]), original=original_trace(translator)
         ),
     )
-    app.multiselect(key="switch-removed").set_value([2]).run()
-    assert view(app).removed_tokens == "2"
-    app = open_switches(visit, removed_tokens="1,2", removal_method="cut")
-    shorter = without_pieces(translator, TEXT, [1, 2])
-    check_comparison(
-        app, compare(translator, TEXT, altered=shorter, original=original_trace(translator))
-    )
-    assert list(attention_changes(app)) == ["decoder"]
-    app = open_switches(visit, removed_tokens="1,2", removal_method="cut", edited_row="c0.1.2:1x30")
-    assert "it is ignored while tokens are removed" in " ".join(messages(app))
-    assert list(attention_changes(app)) == ["decoder"]
+    app.multiselect(key="switch-masked").set_value([2]).run()
+    assert view(app).masked_tokens == "2"
 
 
 def test_activations_of_another_sentence(visit: Visit, translator: Translator) -> None:
@@ -200,7 +190,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
         visit,
         off="d0.1",
         ablation="mean",
-        removed_tokens="1",
+        masked_tokens="1",
         edited_row="e0.1.0:0x1",
         patch=f"{site}:1:1",
     )
@@ -224,7 +214,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
             "Query 1 has no key 5; its keys are 0 to 1",
         ),
         ({"other": "the lamp " * 600}, "tokens"),
-        ({"removed_tokens": "700"}, "There is no position 700"),
+        ({"masked_tokens": "700"}, "There is no position 700"),
         ({"patch": "encoder.nothing:1:1"}, "'encoder.nothing'"),
         ({"off": "<b>"}, "it must be e, d or c and layer.head or a layer"),
         ({"text": " "}, "There is no text to translate"),

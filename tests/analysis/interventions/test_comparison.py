@@ -10,7 +10,6 @@ from tests.analysis.small_models import logits, with_gates
 from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.comparison import compare
-from transformer.analysis.interventions.patches import without_pieces
 from transformer.analysis.interventions.switching import gated, switched_off, uniform
 
 TEXT = "A pilot paints a boat again."
@@ -88,20 +87,6 @@ def test_the_change_of_attention_is_total_variation(translator: Translator) -> N
     np.testing.assert_allclose(comparison.attention_rows("encoder"), 0, atol=1e-6)
     np.testing.assert_allclose(comparison.attention_rows("decoder")[0], 0, atol=1e-6)
     assert comparison.attention("decoder")[1].min() > 0  # it reads the changed layer 0
-
-
-def test_a_removed_word_equals_the_shorter_text(translator: Translator) -> None:
-    shorter = without_pieces(translator, TEXT, [0, 1])  # "A"
-    assert shorter == TEXT.removeprefix("A ")
-    comparison = compare(translator, TEXT, altered=shorter, max_len=5)
-    ids = list(comparison.original.predicted_ids)
-    expected = logits(translator, shorter, ids).softmax(-1)[range(len(ids)), ids]
-    np.testing.assert_allclose(comparison.probabilities.after, expected, rtol=1e-4)
-    assert comparison.translation.ids == translator.translate(shorter, max_len=5).ids
-    assert comparison.attention("decoder").max() > 0
-    for kind in ("encoder", "cross"):
-        with pytest.raises(ValueError, match="decoder self-attention can"):
-            comparison.attention(kind)
 
 
 def test_invalid_comparisons_are_refused(translator: Translator) -> None:

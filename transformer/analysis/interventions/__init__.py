@@ -11,7 +11,6 @@ from transformer.analysis.interventions.patches import (
     masked_tokens,
     patched,
     replaced_row,
-    without_pieces,
 )
 from transformer.analysis.interventions.switching import (
     combined,
@@ -34,5 +33,4 @@ __all__ = [
     "switched_off",
     "to_mean",
     "uniform",
-    "without_pieces",
 ]

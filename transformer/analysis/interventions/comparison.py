@@ -86,14 +86,8 @@ class Comparison:
         to 1.
 
         It is the share of a row's weight that is now on other keys. Raises ValueError for another
-        kind, weights that were not recorded, or attention to a source whose tokens have changed.
+        kind, or weights that were not recorded.
         """
-        if kind != "decoder" and self.original.src_ids != self.forced.src_ids:
-            raise ValueError(
-                f"{kind} attention cannot be compared, because the source tokens have changed "
-                f"({len(self.original.src_ids)} before, {len(self.forced.src_ids)} after); decoder "
-                "self-attention can"
-            )
         layers = range(self.original.n_layers)
         before, after = (
             np.stack([trace.weights(kind, layer) for layer in layers])
@@ -111,15 +105,13 @@ def compare(
     text: str,
     hooks: Hooks | None = None,
     *,
-    altered: str | None = None,
     original: Trace | None = None,
     **options: Unpack[DecodingOptions],
 ) -> Comparison:
-    """Translate normally and with an alteration, by `hooks` or another text or both, and compare.
+    """Translate normally and with `hooks`, and compare.
 
     Args:
         hooks: of `switching` and `patches`, joined by `combined`, or your own.
-        altered: the text to translate instead, for example one `without_pieces`; default: the same.
         original: the sentence's trace without hooks, if it exists already.
         options: of decoding, for both.
 
@@ -136,9 +128,8 @@ def compare(
     forced_options: DecodingOptions = {}
     if "candidates" in options:
         forced_options["candidates"] = options["candidates"]
-    after = text if altered is None else altered
     forced = translator.trace(
-        after,
+        text,
         original.predicted_ids,
         hooks=hooks,
         names=_weight_sites(translator),
@@ -150,8 +141,7 @@ def compare(
         free_prefix = _free_prefix(forced.translation)
         if free_prefix == [*forced.translation.ids] and forced.translation.finished:
             return Comparison(original, forced, replace(forced.translation, method="greedy"))
-    prefix = free_prefix if altered is None else []  # a shorter text may have a shorter limit
-    free = translator.translate(after, prefix=prefix, hooks=hooks, **options)
+    free = translator.translate(text, prefix=free_prefix, hooks=hooks, **options)
     return Comparison(original, forced, free)
 
 

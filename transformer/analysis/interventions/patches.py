@@ -23,7 +23,6 @@ from torch.nn import functional
 from transformer.analysis.interventions.switching import check_heads, site
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
-from transformer.inference import Translator
 from transformer.inference.trace import Array, Trace
 from transformer.measures.kinds import AttentionKind, Head
 
@@ -189,9 +188,8 @@ def _heads_of(values: Array, name: str, heads: Sequence[int] | None) -> list[int
 def masked_tokens(trace: Trace, positions: Iterable[int]) -> Hooks:
     """Mask source tokens: no encoder or cross-attention head can attend to them.
 
-    The others keep their positions, which they would lose if the token were removed from the text
-    (`without_pieces`). Raises ValueError for a position outside the source, or if no token would be
-    left.
+    The others keep their positions, which they would lose if the token were removed from the text.
+    Raises ValueError for a position outside the source, or if no token would be left.
     """
     config = ModelConfig.from_dict(trace.config)
     masked_positions = sorted(set(positions))
@@ -214,23 +212,6 @@ def masked_tokens(trace: Trace, positions: Iterable[int]) -> Hooks:
     layers = range(config.n_layers)
     sites = [site(kind, k, "scores") for kind in ("encoder", "cross") for k in layers]
     return Hooks(dict.fromkeys(sites, mask), causal=True)
-
-
-def without_pieces(translator: Translator, text: str, positions: Iterable[int]) -> str:
-    """Return the text without these source pieces; the rest moves up.
-
-    The rest is tokenized again, so the remaining part of a word may be split differently. Raises
-    ValueError for a position outside the text (`</s>` is not part of it), or if nothing is left.
-    """
-    ids = translator.vocabulary.encode(text)[:-1]
-    removed = set(positions)
-    _check_positions(removed, len(ids))
-    remaining = translator.vocabulary.decode(
-        [id for n, id in enumerate(ids) if n not in removed]
-    ).strip()
-    if not remaining:
-        raise ValueError(f"nothing is left of {text!r}; keep a word")
-    return remaining
 
 
 def check_query(trace: Trace, head: Head, query: int) -> None:

@@ -18,10 +18,6 @@ ABLATIONS = {
     "uniform": "Uniform attention",
     "mean": "Mean ablation",
 }
-REMOVAL_METHODS = {
-    "hidden": "Masked: no head can attend to them",
-    "cut": "Removed: later tokens move up",
-}
 BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
 _WEIGHT_PATTERN = r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
@@ -44,7 +40,7 @@ class Home(View):
         depth: one of `DEPTHS`.
         off: heads that are switched off, by kind, layer and head; ablation: how.
         edited_row: a row of one head with attention weights for its keys.
-        removed_tokens: of the source; removal_method: whether they are masked or cut out.
+        masked_tokens: of the source.
         patch: a hook point whose activations at some positions come from the sentence `other`.
         blank: whether to set the selected cell or all cells of the head to 0.
     """
@@ -53,8 +49,7 @@ class Home(View):
     off: str = field(form=HEADS_FORM, of_model=True)
     ablation: str = field("zero", "Kind of ablation", choices=ABLATIONS)
     edited_row: str = field(form=EDITED_ROW_FORM)
-    removed_tokens: str = field(form=POSITIONS_FORM)
-    removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS)
+    masked_tokens: str = field(form=POSITIONS_FORM)
     patch: str = field(form=PATCH_FORM)
     blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
     view: str = explorer_field("view")

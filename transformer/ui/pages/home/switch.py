@@ -58,7 +58,7 @@ def show(model: Model) -> None:
     if comparison is not None:
         effect = switch_results.effect_sentence(plan, comparison)
         switch_results.show_changes(model, cached_trace, plan, comparison, effect)
-    switch_controls.removal_and_patching(model, cached_trace)
+    switch_controls.masking_and_patching(model, cached_trace)
     if failure:
         raise failure  # after the widgets that can undo the change
     switch_head.show(model, cached_trace, plan, comparison, effect)
@@ -120,7 +120,7 @@ def _controls(model: Model) -> None:
             "examples above.",
         )
         defaults = Home()
-        names = "off", "edited_row", "removed_tokens", "patch"
+        names = "off", "edited_row", "masked_tokens", "patch"
         changes = {name: getattr(defaults, name) for name in names}
         frame.state_button(
             "Restore everything",

@@ -17,7 +17,6 @@ from transformer.analysis.interventions import (
     switched_off,
     to_mean,
     uniform,
-    without_pieces,
 )
 from transformer.hooks import Hooks
 from transformer.inference import Trace
@@ -119,7 +118,6 @@ class Plan:
     Attributes:
         heads: the heads to switch off.
         hooks: the hooks that make the changes.
-        text: the source without the removed tokens; None if no token is removed.
         descriptions: a phrase for each change, like "without these 3 heads".
         problems: messages on address fields that do not fit the model or the sentence.
         imports: functions to import in a Python example that makes the same changes.
@@ -129,7 +127,6 @@ class Plan:
 
     heads: list[Head] = field(default_factory=list)
     hooks: list[Hooks] = field(default_factory=list)
-    text: str | None = None
     descriptions: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     imports: set[str] = field(default_factory=set)
@@ -138,7 +135,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        return not self.hooks and self.text is None
+        return not self.hooks
 
     def add(self, hooks: Hooks, name: str, line: str) -> None:
         self.hooks.append(hooks)
@@ -150,7 +147,7 @@ def make_plan(model: Model, cached_trace: CachedTrace, view: Home) -> Plan:
     plan = Plan()
     steps: tuple[Callable[[Plan, Model, CachedTrace, Home], None], ...] = (
         _add_ablation,
-        _add_removal,
+        _add_mask,
         _add_row,
         _add_patch,
     )
@@ -196,27 +193,20 @@ def _example_traces(model: Model, texts: tuple[str, ...]) -> list[Trace]:
     return [model.translator.trace(text, names=names) for text in texts]
 
 
-def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
-    removed = list(parse_positions(view.removed_tokens))
-    if not removed:
+def _add_mask(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
+    masked = list(parse_positions(view.masked_tokens))
+    if not masked:
         return
-    trace = cached_trace.trace
-    tokens = "a token" if len(removed) == 1 else f"{len(removed)} tokens"
-    if view.removal_method == "cut":
-        plan.text = without_pieces(model.translator, trace.source, removed)
-        plan.descriptions.append(f"with {tokens} of the source removed")
-        plan.imports.add("without_pieces")
-        plan.program.append(f"shorter = without_pieces(translator, text, {removed})")
-    else:
-        plan.add(masked_tokens(trace, removed), "masked_tokens", f"masked_tokens(trace, {removed})")
-        plan.descriptions.append(f"with {tokens} of the source masked")
+    hooks = masked_tokens(cached_trace.trace, masked)
+    plan.add(hooks, "masked_tokens", f"masked_tokens(trace, {masked})")
+    tokens = "a token" if len(masked) == 1 else f"{len(masked)} tokens"
+    plan.descriptions.append(f"with {tokens} of the source masked")
 
 
 def _add_row(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
     row = parse_row(view.edited_row)
     if row is None:
         return
-    _require_full_sentence(plan, "An edited row")
     n_keys = row.query + 1 if row.head[0] == "decoder" else len(cached_trace.trace.src_tokens)
     weights = row.all_weights(n_keys)
     plan.add(
@@ -231,7 +221,6 @@ def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) 
     patch = parse_patch(view.patch)
     if patch is None or not (patch.positions or patch.donor_positions):
         return
-    _require_full_sentence(plan, "A patch")
     other = view.other or view.text
     names = [patch.site]
     trace = trace_cache.hook_points(model, cached_trace, names)
@@ -249,14 +238,6 @@ def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) 
     )
     count = "an activation" if len(patch.positions) == 1 else f"{len(patch.positions)} activations"
     plan.descriptions.append(f"with {count} patched from another sentence")
-
-
-def _require_full_sentence(plan: Plan, subject: str) -> None:
-    if plan.text is not None:
-        raise ValueError(
-            f"{subject} applies to the full sentence; it is ignored while tokens are removed. "
-            "Mask them instead to use both changes together"
-        )
 
 
 class CachedComparison(CachedTrace):
@@ -278,7 +259,7 @@ def cached_comparison(
     options = view.decoding()
     key = (
         *("altered", model.hash, view.text, *sorted(options.items()), view.off, view.ablation),
-        *(view.removed_tokens, view.removal_method, view.edited_row, view.patch, view.other),
+        *(view.masked_tokens, view.edited_row, view.patch, view.other),
     )
 
     def make() -> CachedComparison:
@@ -289,7 +270,6 @@ def cached_comparison(
                 model.translator,
                 view.text,
                 combined(*plan.hooks),
-                altered=plan.text,
                 original=cached_trace.trace,
                 **search_options,
             )

@@ -1,4 +1,4 @@
-"""Widgets that remove source tokens and patch activations from another sentence."""
+"""Widgets that mask source tokens and patch activations from another sentence."""
 
 from __future__ import annotations
 
@@ -19,39 +19,36 @@ from transformer.ui.pages.home.switch_changes import (
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, display_names, frame
+from transformer.ui.widgets import display_names, frame
 
-REMOVED_KEY, SITE_KEY, POSITIONS_KEY, DONOR_POSITIONS_KEY = (
-    "switch-removed",
+MASKED_KEY, SITE_KEY, POSITIONS_KEY, DONOR_POSITIONS_KEY = (
+    "switch-masked",
     "switch-site",
     "switch-here",
     "switch-there",
 )
 
 
-def removal_and_patching(model: Model, cached_trace: CachedTrace) -> None:
-    """Draw two expanders: one to remove source tokens, one to patch activations."""
+def masking_and_patching(model: Model, cached_trace: CachedTrace) -> None:
+    """Draw two expanders: one to mask source tokens, one to patch activations."""
     view = state.view(Home)
     left, right = st.columns(2)
-    with left.expander("Remove source tokens", expanded=bool(view.removed_tokens)):
-        _removal_controls(cached_trace.trace)
+    with left.expander("Mask source tokens", expanded=bool(view.masked_tokens)):
+        _mask_controls(cached_trace.trace)
     with right.expander("Patch activations from another sentence", expanded=bool(view.patch)):
         _patch_controls(model, cached_trace)
 
 
-def _removal_controls(trace: Trace) -> None:
-    view = state.view(Home)
+def _mask_controls(trace: Trace) -> None:
     tokens = trace.src_tokens
-    removed = parse_positions(view.removed_tokens)
-    selected = [position for position in removed if position < len(tokens) - 1]
+    masked = parse_positions(state.view(Home).masked_tokens)
     _token_choice(
-        "Source tokens",
+        "Source tokens to which no head can attend",
         tokens[:-1],
-        selected,
-        REMOVED_KEY,
-        lambda: state.change(removed_tokens=positions_code(sorted(st.session_state[REMOVED_KEY]))),
+        [position for position in masked if position < len(tokens) - 1],
+        MASKED_KEY,
+        lambda: state.change(masked_tokens=positions_code(sorted(st.session_state[MASKED_KEY]))),
     )
-    controls.button_row("removal_method", labelled=False)
 
 
 def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:

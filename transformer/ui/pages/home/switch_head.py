@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -14,7 +13,7 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import CellEffects, blank_cells
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import site
-from transformer.figures.before_after import before_after_bars, size_against_effect
+from transformer.figures.before_after import before_after_bars
 from transformer.figures.contributions import CellValues
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
@@ -59,8 +58,6 @@ def show(
 
 def _before_after(model: Model, trace: Trace, comparison: Comparison, head: Head) -> None:
     kind, layer, number = head
-    if kind != "decoder" and comparison.original.src_ids != comparison.forced.src_ids:
-        return
     before, after = (
         item.weights(kind, layer)[number].astype(np.float64) for item in (trace, comparison.forced)
     )
@@ -208,7 +205,7 @@ def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:
     if selected and cells:
         _cell(trace, cells, selected)
     if cells and all_cells:
-        _rank_comparison(model, trace, cells, selected)
+        _rank_comparison(model, trace, cells)
 
 
 def _blank_rows(
@@ -293,34 +290,9 @@ def _cell(trace: Trace, cells: CellEffects, selected: tuple[int, int]) -> None:
         )
 
 
-def _rank_comparison(
-    model: Model, trace: Trace, cells: CellEffects, selected: tuple[int, int] | None
-) -> None:
-    """Draw weights and norms against the effect, with their rank correlations."""
-    ranks = cells.correlations()
-    rows, columns = trace.labels(cells.head[0])
-    names = [
-        (display_names.token(rows[i]), display_names.token(columns[j])) for i, j in cells.cells
-    ]
-    index = cells.cells.index(selected) if selected else None
-    for column, (name, x_title, sizes) in zip(
-        st.columns(2, gap="large"),
-        (("weight", "weight", cells.weights), ("norm", "norm ‖α·f(x)‖", cells.norms)),
-        strict=True,
-    ):
-        with column:
-            st.markdown(
-                f"**{name.capitalize()} against effect**: rank correlation "
-                f"{_number(ranks[f'{name}_effect'])}"
-            )
-            chart(
-                size_against_effect(
-                    sizes, cells.total, names, x_title=x_title, chosen=index, dark=dark()
-                ),
-                f"switch-by-{name}",
-                partial(_select_cell, f"switch-by-{name}", cells.cells),
-            )
-    st.markdown(_rank_summary(ranks, len(cells.cells)))
+def _rank_comparison(model: Model, trace: Trace, cells: CellEffects) -> None:
+    """Draw the rank correlations of weights and norms with the effect."""
+    st.markdown(_rank_summary(cells.correlations(), len(cells.cells)))
     st.caption(
         "One cell is blanked at a time, in one sentence. Effects that other heads compensate for, "
         "and cells that matter only together, are not measured. A low number therefore does not "
@@ -328,13 +300,6 @@ def _rank_comparison(
         "et al. 2020; the question is from Jain & Wallace 2019 and Wiegreffe & Pinter 2019."
     )
     _exports(model, trace, cells)
-
-
-def _select_cell(key: str, cells: Sequence[tuple[int, int]]) -> None:
-    points = st.session_state[key]["selection"]["points"]
-    if points:
-        row, column = cells[int(points[0]["customdata"][0])]
-        state.change(row=row, column=column)
 
 
 def _rank_summary(ranks: dict[str, float], count: int) -> str:

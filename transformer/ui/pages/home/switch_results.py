@@ -47,26 +47,22 @@ def show_changes(
     st.html(_token_diff(comparison.original.translation, comparison.translation))
     table = comparison.probabilities
     tokens = display_names.tokens(table["token"].to_list())
-    left_column, right_column = st.columns([3, 2], gap="large")
-    with left_column:
-        st.markdown("**Probability of each token of the original translation**")
-        chart(
-            before_after_bars(
-                tokens,
-                table["before"].to_numpy(),
-                table["after"].to_numpy(),
-                x_title="probability",
-                marked=comparison.changed_predictions,
-                dark=dark(),
-            ),
-            "switch-pairs",
-        )
-        st.caption(
-            "Each token is predicted from the original prefix, so that both can be compared. Bold: "
-            "another token is now the most probable."
-        )
-    with right_column:
-        _new_best_tokens(comparison)
+    st.markdown("**Probability of each token of the original translation**")
+    chart(
+        before_after_bars(
+            tokens,
+            table["before"].to_numpy(),
+            table["after"].to_numpy(),
+            x_title="probability",
+            marked=comparison.changed_predictions,
+            dark=dark(),
+        ),
+        "switch-pairs",
+    )
+    st.caption(
+        "Each token is predicted from the original prefix, so that both can be compared. Bold: "
+        "another token is now the most probable."
+    )
     _attention_grid(cached_trace, comparison)
     _exports(model, plan, comparison)
 
@@ -100,33 +96,9 @@ def _chip(token: str) -> str:
     return escape(name)
 
 
-def _new_best_tokens(comparison: Comparison) -> None:
-    st.markdown("**Steps with a new most probable token**")
-    best = comparison.candidates[comparison.candidates["rank"] == 0]
-    rows = [
-        (
-            f"{display_names.number(int(row['position']))} {display_names.token(row['token'])}",
-            f"{display_names.token(row['token_before'])} {100 * row['probability_before']:.0f}%",
-            f"{display_names.token(row['token_after'])} {100 * row['probability_after']:.0f}%",
-        )
-        for row in best[best["position"].isin(comparison.changed_predictions)].to_dict("records")
-    ]
-    if rows:
-        tables.show(
-            "The most probable candidate at these steps of the original translation",
-            ("Step", "Before", "After"),
-            rows,
-        )
-    else:
-        st.caption("None: the most probable token is the same at every step.")
-
-
 def attention_changes(comparison: Comparison) -> dict[str, Shares]:
-    """Return every head's change in attention by kind, for kinds whose tokens are unchanged."""
-    is_same_source = comparison.original.src_ids == comparison.forced.src_ids
-    return {
-        kind: comparison.attention(kind) for kind in KINDS if is_same_source or kind == "decoder"
-    }
+    """Return every head's change in attention by kind."""
+    return {kind: comparison.attention(kind) for kind in KINDS}
 
 
 def attention_change_table(shares: dict[str, Shares]) -> pd.DataFrame:
@@ -143,10 +115,6 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
     view = state.view(Home)
     shares = attention_changes(comparison)
-    if len(shares) < len(KINDS):
-        st.caption(
-            "With tokens removed, only decoder self-attention is still over the same tokens."
-        )
     explorer_state = cached_trace.packed.resolved(view.explorer())
     data = switchboard_data(
         cached_trace.packed,
@@ -245,7 +213,6 @@ def _program(model: Model, folder: str, view: Home, plan: Plan) -> str:
     names = {"compare", *plan.imports, *(["combined"] if len(plan.lines) > 1 else [])}
     options = options_code(view)
     hooks = plan.lines[0] if len(plan.lines) == 1 else f"combined({', '.join(plan.lines)})"
-    altered_argument = ", altered=shorter" if plan.text is not None else ""
     decoding = "" if view.method == "forced" else options
     return "\n".join(
         [
@@ -257,9 +224,8 @@ def _program(model: Model, folder: str, view: Home, plan: Plan) -> str:
             "config = translator.model.config",
             f"trace = translator.trace(text{options})",
             *plan.program,
-            *([f"hooks = {hooks}"] if plan.lines else ["hooks = None"]),
-            f"comparison = compare(translator, text, hooks{altered_argument}, "
-            f"original=trace{decoding})",
+            f"hooks = {hooks}",
+            f"comparison = compare(translator, text, hooks, original=trace{decoding})",
             "print(comparison.translation.text)",
             "print(comparison.probabilities)  # of the original's tokens, before and after",
             'print(comparison.attention("cross"))  # change in the attention of every head',
