@@ -25,7 +25,7 @@ main_text = partial(visible_text, kinds=("markdown", "caption"))
 @pytest.fixture(scope="module")
 def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
     """Return the results of the page's reports, by key."""
-    report_names = ("importance", "ablation", "pruning-kinds")
+    report_names = ("importance", "ablation")
     reports = [
         run_report(checkpoints, Corpus.bundled(N), report_name) for report_name in report_names
     ]
@@ -62,12 +62,12 @@ def test_a_preview_is_drawn_before_anything_is_measured(
 
 
 @pytest.mark.usefixtures("stored_reports")
-def test_measured_importance_has_three_grids_and_curves(
+def test_measured_importance_has_three_grids_each(
     visit: Visit, stored_reports: dict[str, dict[str, Any]]
 ) -> None:
     app = open_experiment(visit)
     assert not messages(app)
-    assert len(charts(app)) == 9  # gradient, ablation, curves: three kinds each
+    assert len(charts(app)) == 6  # gradient and ablation: three kinds each
     assert "Preview" not in main_text(app)
     worse = sum(row["loss_low"] > 0 for row in stored_reports["ablation"]["table"])
     assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in main_text(app)

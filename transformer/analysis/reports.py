@@ -18,7 +18,7 @@ from transformer.analysis.corpora.passes import Progress, no_progress, scaled_pr
 from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import GATE_UNITS, gradient_importances
-from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
+from transformer.analysis.importance.pruning import pruning_curve
 from transformer.analysis.interventions.switching import named_heads
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RELATION_TEXTS, RULES, head_roles
@@ -186,14 +186,6 @@ def _without(
     return table, {"loss": ablation.loss, "bleu": ablation.bleu}
 
 
-def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
-    """Prune the heads of each kind alone, the least important first, and in random order."""
-    orders = _orders(translator, corpus, scaled_progress(progress, 0, 0.1))
-    return kinds_pruned(
-        translator, corpus, orders, progress=scaled_progress(progress, 0.1, 0.9)
-    ), {}
-
-
 def _pruning(
     translator: Translator, corpus: Corpus, progress: Progress, bleu: bool = False
 ) -> Figures:
@@ -252,7 +244,6 @@ REPORTS: dict[str, Callable[..., Figures]] = {
     "ablation": _ablation,
     "without": _without,
     "pruning": _pruning,
-    "pruning-kinds": _kinds,
     "findings": _findings,
     **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }

@@ -1,4 +1,4 @@
-"""Figures of word alignment: the links between two sentences, and rows of attention as bars."""
+"""Figure of word alignment: the links between two sentences."""
 
 from __future__ import annotations
 
@@ -77,51 +77,6 @@ def alignment(
         figure.add_annotation(
             x=x, y=-0.95, text=f"<b>{escape(name)}</b>", showarrow=False, xanchor=anchor
         )
-    return figure
-
-
-def two_rows(
-    source: Sequence[str],
-    rows: Sequence[tuple[str, Float[np.ndarray, "source"]]],
-    unit: str,
-    *,
-    dark: bool = False,
-) -> go.Figure:
-    """Draw a few rows of attention over the same words as horizontal bars.
-
-    Args:
-        rows: name and values of each row; the greatest value of a row is written next to its bar.
-        unit: unit of the values, the title of the x axis.
-    """
-    figure = go.Figure()
-    palette = DARK if dark else LIGHT
-    for index, (name, values) in enumerate(rows):
-        best = int(values.argmax())
-        figure.add_bar(
-            x=values,
-            y=list(range(len(source))),
-            orientation="h",
-            name=escape(name, quote=False),
-            marker={"color": palette[index], "pattern": {"shape": ("", "/")[index % 2]}},
-            text=[f"{value:.2f}" if at == best else "" for at, value in enumerate(values)],
-            textposition="outside",
-            cliponaxis=False,
-            customdata=[escape(word, quote=False) for word in source],
-            hovertemplate="%{customdata}: %{x:.3f}<extra>%{fullData.name}</extra>",
-        )
-    _lay_out(figure, 34 * len(source) + 150, dark)
-    figure.update_layout(
-        bargap=0.25,
-        margin={"l": 110, "r": 40, "t": 50, "b": 50},
-        legend={"y": 1, "yanchor": "top", "traceorder": "normal"},
-    )
-    figure.update_xaxes(title=unit, rangemode="tozero", fixedrange=True)
-    figure.update_yaxes(
-        tickvals=list(range(len(source))),
-        ticktext=[f"{_short(word)}\u2002" for word in source],
-        autorange="reversed",
-        fixedrange=True,
-    )
     return figure
 
 

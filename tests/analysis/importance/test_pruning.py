@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
@@ -13,7 +12,6 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
 from transformer.analysis.importance.pruning import (
-    kinds_pruned,
     pruning_curve,
     random_order,
 )
@@ -122,30 +120,3 @@ def test_random_orders_depend_on_the_seed() -> None:
     assert order == random_order(heads, seed=1)
     assert order != random_order(heads, seed=2)
     assert order != heads
-
-
-def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Translator) -> None:
-    """Every point is that of `measure_without` with the same heads."""
-    order = random_order(all_heads(translator.model.config), 9)
-    orders = {"one": order, "other": order[::-1]}
-    table = kinds_pruned(translator, THREE_PAIRS, orders, points=2, seeds=(4, 5))
-    assert table.groupby("kind", sort=False)["off"].unique().map(list).to_dict() == {
-        kind: [0, 4, 8] for kind in ("encoder", "decoder", "cross")
-    }
-    cross_heads = [head for head in order if head[0] == "cross"]
-    groups = [
-        cross_heads[:4],
-        cross_heads[::-1][:4],
-        random_order(cross_heads, 4)[:4],
-        random_order(cross_heads, 5)[:4],
-    ]
-    ablation = measure_without(translator, THREE_PAIRS, groups)
-    losses = [ablation.loss + change.value for change in ablation.loss_changes]
-    by_order = table.query("kind == 'cross' and off == 4").set_index("order")
-    assert by_order.loc["one", "loss"] == pytest.approx(losses[0])
-    assert by_order.loc["other", "loss"] == pytest.approx(losses[1])
-    assert by_order.loc["random", "loss"] == pytest.approx(np.mean(losses[2:]))
-    assert by_order.loc["random", ["low", "high"]].tolist() == pytest.approx(sorted(losses[2:]))
-    assert by_order.loc["one", "low"] <= losses[0] <= by_order.loc["one", "high"]
-    none = table.query("off == 0")
-    assert none[["loss"]].to_numpy() == pytest.approx(ablation.loss)

@@ -1,4 +1,4 @@
-"""Importance: which heads matter over a corpus, by gradients, by ablation and by pruning."""
+"""Importance: which heads matter over a corpus, by gradients and by ablation."""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ import math
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.reports import REPORTS
-from transformer.figures.interval_chart import measurement_chart
 from transformer.figures.state import KINDS
-from transformer.measures.chart import Chart
 from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import file_name
 from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import tables, terms
-from transformer.ui.widgets.charts import chart, dark, head_heatmaps
+from transformer.ui.widgets.charts import head_heatmaps
 from transformer.ui.widgets.computed import measured
 
 GATE_LABELS = {"sentence": "Sentence", "position": "Position"}
@@ -40,18 +37,10 @@ PREVIEW_SENTENCES = 8
 """Number of sentences for the estimate before the measurement; en-fr takes 0.2 s."""
 ABLATION_SENTENCES = 40
 """Number of sentences for the ablation of each head in turn."""
-CURVE_SENTENCES = 60
-"""Number of sentences for the curves."""
-CURVE_CHART = Chart("off", "loss", "heads pruned", "loss (nats per token)", by="order")
-ORDER_NAMES = {
-    "sentence": "gates per sentence",
-    "position": "gates per position",
-    "random": "random",
-}
 
 
 def show(model: Model) -> None:
-    """Draw the importance of all heads over a corpus, and the loss as heads are pruned."""
+    """Draw the importance of all heads over a corpus."""
     corpus = choose(model)
     if corpus is None:
         return
@@ -85,7 +74,6 @@ def show(model: Model) -> None:
         )
     if report is not None:
         _by_ablation(model, corpus, table)
-        _curves(model, corpus)
 
 
 @cached()
@@ -180,47 +168,3 @@ def _grids(table: pd.DataFrame, quantity: str, *, are_weights: bool = False) -> 
 
 def _csv(table: pd.DataFrame, name: str, model: Model) -> None:
     tables.csv("These figures (.csv)", lambda: table, file_name(name, model.name))
-
-
-def _curves(model: Model, corpus: Corpus) -> None:
-    """Draw the loss as each kind alone is pruned, by importance and in random order."""
-    sample = evenly_spaced(corpus, CURVE_SENTENCES)
-    st.markdown("**Each kind pruned alone, in order of importance and in random order**")
-    report = measured(
-        model,
-        sample,
-        "pruning-kinds",
-        button="Draw the curves",
-        description=f"Measures the loss over {len(sample)} sentences as the heads of one kind are "
-        "pruned. For the checkpoint en-fr this takes about 80 seconds on one core.",
-    )
-    if report is None:
-        return
-    table = pd.DataFrame(report["table"])
-    highest = float(table["high"].max())
-    for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        rows = table[table["kind"] == kind]
-        rows = rows.assign(order=rows["order"].map(ORDER_NAMES))
-        figure = _curve(model, sample, kind, highest, dark(), rows)
-        with column:
-            st.markdown(label)
-            chart(figure, f"prune-{kind}")
-    st.caption(
-        "Bars: the 95% interval over sentences for the two orders by importance, and the range of "
-        "three orders for random."
-    )
-    tables.csv("These curves (.csv)", lambda: table, file_name("pruning", model.name))
-
-
-@cached()
-def _curve(
-    model: Model,
-    corpus: Corpus,
-    kind: AttentionKind,
-    highest: float,
-    dark: bool,
-    _rows: pd.DataFrame,
-) -> go.Figure:
-    figure = measurement_chart(_rows, CURVE_CHART, dark=dark)
-    figure.update_yaxes(range=[0, 1.05 * highest])
-    return figure

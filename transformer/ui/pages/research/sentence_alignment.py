@@ -11,7 +11,7 @@ from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations, Link
-from transformer.figures.alignment import alignment, two_rows
+from transformer.figures.alignment import alignment
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name
@@ -70,7 +70,8 @@ def show(model: Model) -> None:
         _picture(model, alignment, gold)
     with links_column:
         _show_links(alignment, gold)
-    _shifted_by_one(model, alignment, score_kind)
+    if model.aligner is not None:
+        _agreement_by_row(model.aligner)
     _export(model, alignment, trace, words)
 
 
@@ -191,53 +192,9 @@ print(alignment.to_frame())""",
     )
 
 
-def _shifted_by_one(model: Model, alignment: WordAlignment, score_kind: ScoreKind) -> None:
-    """Compare the row of a word's predicting position with that of its reading position."""
-    st.header("Shifted by one")
-    st.markdown(
-        "The decoder input is shifted right by one token: the position that **reads** a word "
-        "**predicts** the next one. A word therefore has two rows of attention, one at the "
-        "predicting and one at the reading position. Read from the wrong row, a good aligner seems "
-        "to be off by one word."
-    )
-    view = state.view(Research)
-    word_index = alignment.word_of_piece[min(view.step, len(alignment.word_of_piece) - 1)]
-    st.selectbox(
-        "Word",
-        sorted(set(alignment.word_of_piece)),
-        format_func=lambda j: f"{j}: {alignment.target[j]}",
-        width=220,
-        **controlled(
-            "shift-word", word_index, lambda j: state.change(step=alignment.word_of_piece.index(j))
-        ),
-    )
-    word = alignment.target[word_index]
-    previous_word = alignment.target[word_index - 1] if word_index else display_names.token("<s>")
-    next_word = (
-        alignment.target[word_index + 1]
-        if word_index + 1 < len(alignment.target)
-        else display_names.token("</s>")
-    )
-    rows = [
-        (f"reads {previous_word}, writes {word}", alignment.scores["output"][word_index]),
-        (f"reads {word}, writes {next_word}", alignment.scores["input"][word_index]),
-    ]
-    unit = "attention weight" if score_kind == "weights" else "norm of the contribution, ‖α·f(x)‖"
-    chart(two_rows(alignment.source, rows, unit, dark=dark()), "shift")
-    predicting_source, reading_source = (
-        alignment.source[int(values.argmax())] for _, values in rows
-    )
-    st.markdown(
-        f"For **{frame.plain(word)}**, the highest score of the predicting position is at "
-        f"**{frame.plain(predicting_source)}**, that of the reading position at "
-        f"**{frame.plain(reading_source)}**."
-    )
-    if model.aligner is not None:
-        _agreement_by_row(model.aligner)
-
-
 def _agreement_by_row(aligner: AlignerHead) -> None:
-    """Compare both rows on human-made links, if the aligner head is selected."""
+    """Compare the row of the position that predicts a word with that of the position that reads it,
+    on human-made links, if the aligner head is selected."""
     view, gold = state.view(Research), aligner.gold[0]
     if (view.layer, view.head) != (aligner.layer, aligner.head):
         return
