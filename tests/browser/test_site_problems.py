@@ -34,6 +34,7 @@ def test_invalid_input_gets_one_sentence(site_address: str, new_page: NewPage) -
     for text, problem in (
         ("", "Type a few words"),
         ("🎉🎉 +", "The text contains only symbols; type a word."),
+        ("\u200d\u2060", "Type a few words"),
         ("word " * 1000, "at most 512 can be translated at once"),
     ):
         field.fill(text)
@@ -41,6 +42,21 @@ def test_invalid_input_gets_one_sentence(site_address: str, new_page: NewPage) -
     field.fill("<script>alert(1)</script> <b>cat</b> 🎉")
     expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_have_count(0)
     expect(page.get_by_role("group", name=re.compile("Source words"))).to_contain_text("<b>")
+
+
+def test_a_translation_is_never_shown_as_another_language(
+    site_address: str, new_page: NewPage
+) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{site_address}?text=Thank+you.")
+    wait_until_ready(page)
+    assert translation_when_finished(page) == "Merci."
+    page.get_by_label("Your sentence, in English").fill("+")
+    expect(page.get_by_role("alert").filter(has_text="only symbols")).to_be_visible()
+    expect(page.get_by_text("Merci.")).to_be_visible()  # the model's last translation
+    page.get_by_label("Languages").select_option("en-de")
+    expect(page.get_by_role("alert").filter(has_text="only symbols")).to_be_visible()
+    expect(page.get_by_text("Merci.")).to_be_hidden()
 
 
 def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:

@@ -79,7 +79,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       view.ctx.state?.force === (context.params().get("force") ?? "");
     lastRequest = JSON.stringify(request);
     problem.textContent = "";
-    if (textProblem(request.text)) return; // which the sentence's own field shows
+    if (textProblem(request.text, context.modelInfo)) return; // which the sentence's own field shows
     try {
       if (!hasSameSettings) visit += 1;
       const answer = await context.ask("explore", { ...request, start: startOf(context), visit });

@@ -34,7 +34,7 @@ export function headsPage(container, context) {
     if (lastRequest === JSON.stringify(request)) return;
     lastRequest = JSON.stringify(request);
     problem.textContent = "";
-    if (textProblem(request.text)) return; // which the sentence's own field shows
+    if (textProblem(request.text, context.modelInfo)) return; // which the sentence's own field shows
     try {
       const result = await context.ask("heads", request);
       if (!result) return;

@@ -10,7 +10,8 @@ export function homePage(container, context) {
   let lastKey = ""; // model, heads and text of the last request
   let requestCount = 0; // ignores answers to earlier requests
   let viewNumber = 0; // the view's number of its last request
-  let lastTranslation = {}; // the last translation, which stays visible while another text cannot be translated
+  let lastTranslation = {}; // the model's last translation, which stays visible while another text cannot be translated
+  let lastModel = "";
 
   const keyOf = (text, off) => JSON.stringify([context.model, off, text]);
 
@@ -55,7 +56,7 @@ export function homePage(container, context) {
     if (context.depth !== "bands") return context.draw();
     lastKey = keyOf(text, off);
     const requestNumber = ++requestCount;
-    const problem = textProblem(text);
+    const problem = textProblem(text, context.modelInfo);
     if (problem) return view.show(viewData(text, { ...lastTranslation, problem }));
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
@@ -72,9 +73,10 @@ export function homePage(container, context) {
 
   function draw() {
     const [text, off] = [context.text, context.params().get("off") ?? ""];
+    if (lastModel !== context.model) [lastModel, lastTranslation] = [context.model, {}];
     if (context.depth !== "bands") {
       requestCount += 1;
-      return view.show(viewData(text, { off, problem: textProblem(text) }));
+      return view.show(viewData(text, { off, problem: textProblem(text, context.modelInfo) }));
     }
     if (lastKey === keyOf(text, off)) return view.show(viewData(text, { off, ...lastTranslation }));
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model

@@ -77,7 +77,7 @@ export function openLesson(tabs, site, lesson) {
 
   async function ask() {
     const request = ++requestCount;
-    problem.textContent = visitorText === null ? "" : textProblem(visitorText);
+    problem.textContent = visitorText === null ? "" : textProblem(visitorText, site.models[model]);
     draw();
     if (problem.textContent) return;
     try {
