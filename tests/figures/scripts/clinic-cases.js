@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { ILL, offersOf, settingsOf, WELL } from "../../../transformer/figures/browser/clinic/case.js";
 import { CASES } from "../../../transformer/figures/browser/clinic/cases.js";
-import { allMarks, isEvidence } from "../../../transformer/figures/browser/clinic/evidence.js";
+import { headOf, isEvidence } from "../../../transformer/figures/browser/clinic/evidence.js";
 import { Run } from "../../../transformer/figures/browser/training/run.js";
 
 const WRITINGS = 3;
@@ -19,6 +19,23 @@ function trained(settings) {
     Array.from({ length: WRITINGS }, () => run.translate(src.slice(0, -1).join(" ")).output.join(" "))
   );
   return { share: correct / count, record, examples, writings };
+}
+
+// All marks that a student can make in heads and outputs.
+function allMarks(examples) {
+  const outputs = examples.map((_, output) => ({ view: "outputs", output }));
+  const cells = examples.flatMap((example, number) =>
+    ["encoder", "decoder", "cross"].flatMap((view) =>
+      Array.from({ length: example.layers * example.heads }, (_, n) => {
+        const [layer, head] = [Math.floor(n / example.heads), n % example.heads];
+        const { rows, columns } = headOf(example, view, layer, head);
+        return rows.flatMap((_, row) =>
+          columns.map((_, column) => ({ view, example: number, layer, head, row, column }))
+        );
+      }).flat()
+    )
+  );
+  return [...outputs, ...cells];
 }
 
 for (const given of CASES.filter(({ id }) => Deno.args.length === 0 || Deno.args.includes(id))) {

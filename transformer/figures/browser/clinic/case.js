@@ -3,7 +3,6 @@
 import { completeSettings } from "../training/settings.js";
 import { completeOptions, TASKS } from "../training/tasks.js";
 import { scriptFor } from "../trainer/script.js";
-import { PREDICATES, VIEWS } from "./evidence.js";
 
 /**
  * @typedef {Partial<import("../training/protocol.d.ts").Settings>} Settings
@@ -16,36 +15,6 @@ import { PREDICATES, VIEWS } from "./evidence.js";
 // The symptom of every case, in a number: a model is ill if it writes at most ILL of the held-out outputs right, and well
 // from WELL on.
 export const [ILL, WELL] = [0.8, 0.9];
-
-const FIELDS = ["id", "title", "symptom", "settings", "broken", "right", "wrong", "others", "evidence", "hints"].concat(
-  ["mistake", "explanation", "source"],
-);
-
-// Throws an error with one sentence that names the case and what is missing or wrong in it.
-/** @param {any} given @returns {Case} */
-export function checkCase(given) {
-  const name = given.id ?? given.title ?? "without an id";
-  const missing = FIELDS.find((field) =>
-    given[field] === undefined || given[field] === "" || given[field]?.length === 0
-  );
-  if (missing) throw new RangeError(`The case ${name} has no ${missing}.`);
-  if (given.hints.length !== 3) {
-    throw new RangeError(`The case ${name} has ${given.hints.length} hints; it must have 3.`);
-  }
-  for (const { view, cells } of given.evidence) {
-    if (!(view in VIEWS)) {
-      throw new RangeError(`The case ${name} has evidence in ${view}; views are ${Object.keys(VIEWS).join(", ")}.`);
-    }
-    if (!(cells in PREDICATES)) {
-      throw new RangeError(
-        `The case ${name} has ${cells} as evidence; it can be ${Object.keys(PREDICATES).join(", ")}.`,
-      );
-    }
-  }
-  for (const { settings } of offersOf(given)) completeSettings({ ...given.settings, ...settings });
-  pytorchFile(given, given.wrong);
-  return given;
-}
 
 // The wrong line, the right one and the others, each with what it changes in the settings.
 /** @param {Case} given @returns {{ line: string, settings: Settings }[]} */

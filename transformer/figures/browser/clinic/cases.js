@@ -1,5 +1,5 @@
-// The cases of the Bug clinic: each is a small model trained with exactly one mistake. `checkCase` (case.js) says what a
-// case must have, and CONTRIBUTING.md how to add one.
+// The cases of the Bug clinic: each is a small model trained with exactly one mistake. case.js has the type of a case, and
+// CONTRIBUTING.md says how to add one.
 //
 // `settings` are those of the correct run, `broken` what the mistake changes in them (a setting, or a fault of
 // training/faults.js). `right` and `wrong` are the line of the PyTorch file without and with the mistake; the `others` are

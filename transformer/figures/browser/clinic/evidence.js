@@ -64,21 +64,3 @@ export function isEvidence({ evidence }, mark, examples, writings) {
     return PREDICATES[cells](headOf(examples[mark.example], view, mark.layer, mark.head), mark.row, mark.column);
   });
 }
-
-// All marks in heads and outputs, for tests.
-/** @param {Example[]} examples @returns {Mark[]} */
-export function allMarks(examples) {
-  const outputs = examples.map((_, output) => ({ view: "outputs", output }));
-  const cells = examples.flatMap((example, number) =>
-    ["encoder", "decoder", "cross"].flatMap((view) =>
-      Array.from({ length: example.layers * example.heads }, (_, n) => {
-        const [layer, head] = [Math.floor(n / example.heads), n % example.heads];
-        const { rows, columns } = headOf(example, view, layer, head);
-        return rows.flatMap((_, row) =>
-          columns.map((_, column) => ({ view, example: number, layer, head, row, column }))
-        );
-      }).flat()
-    )
-  );
-  return [...outputs, ...cells];
-}

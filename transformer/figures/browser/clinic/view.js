@@ -1,11 +1,11 @@
 // The Bug clinic: a list of cases, and for each case its pictures and four steps: say where you expect the mistake, mark
 // what proves it, find and correct the line, read what it does in general.
 
-import { download, el } from "../common/base.js";
+import { button, download, el } from "../common/base.js";
 import { keep, kept } from "../trainer/kept.js";
 import { makeRuns } from "../trainer/runs.js";
 import { percent } from "../trainer/verdict.js";
-import { checkCase, offersOf, pytestFile, pytorchFile, settingsOf, sourceLines, WELL } from "./case.js";
+import { offersOf, pytestFile, pytorchFile, settingsOf, sourceLines, WELL } from "./case.js";
 import { CASES } from "./cases.js";
 import { isEvidence, VIEWS } from "./evidence.js";
 import { makeResult, MAX_POINTS, NO_PROOF, readResult, resultPage, resultTable } from "./result.js";
@@ -36,7 +36,6 @@ const UNSOLVED = {
  * @param {{ workerUrl: URL, isFile?: boolean, onSolved?: (numbers: number[]) => void }} host
  */
 export function openClinic(container, { workerUrl, isFile = false, onSolved = () => {} }) {
-  CASES.forEach(checkCase);
   const runs = makeRuns(() => new Worker(workerUrl, { type: "module" }), onReport);
   /** @type {{ name: string, cases: Record<string, any> }} */
   let progress = { name: "", cases: {} };
@@ -56,12 +55,6 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
   const save = () => keep(KEPT, progress);
   const isSolved = ({ id }) => stateOf(id).points > 0;
   const reportSolved = () => onSolved(CASES.flatMap((given, index) => isSolved(given) ? [index + 1] : []));
-
-  function button(text, onClick, attributes = {}) {
-    const node = el("button", { type: "button", class: "hu-button", ...attributes }, text);
-    node.addEventListener("click", onClick);
-    return node;
-  }
 
   // -- the list
   function showList() {
@@ -291,13 +284,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     const shown = state.points ? open.right : open.wrong;
     const lines = sourceLines(open, shown).map((line) => {
       const isFound = state.found && line === shown;
-      const node = el(
-        "button",
-        { type: "button", class: "hu-clinic-line", "aria-pressed": String(isFound) },
-        line,
-      );
-      node.disabled = state.found;
-      node.addEventListener("click", () => {
+      const node = button(line, () => {
         state.lines++;
         state.found = line === open.wrong;
         feedback.textContent = state.found
@@ -305,7 +292,8 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
           : "That line is as it should be.";
         save();
         if (state.found) drawSteps();
-      });
+      }, { class: "hu-clinic-line", "aria-pressed": String(isFound) });
+      node.disabled = state.found;
       return line ? node : el("div", { class: "hu-clinic-line" }, " ");
     });
     return [

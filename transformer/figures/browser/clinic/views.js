@@ -1,6 +1,6 @@
 // The pictures of a case: what the model writes, its curves, and its heads. Each can be marked as evidence.
 
-import { colours, el } from "../common/base.js";
+import { button, colours, el } from "../common/base.js";
 import { accuracyPoints, makeChart } from "../trainer/curves.js";
 import { HEAD_KINDS, makeHeads } from "../trainer/heads.js";
 import { percent } from "../trainer/verdict.js";
@@ -8,6 +8,7 @@ import { makeBigHead } from "./big-head.js";
 import { headOf } from "./evidence.js";
 
 const FIRST_HEAD = "c0.0";
+const MARK = "hu-button hu-clinic-mark";
 const decimals = (value) => value.toFixed(value < 0.1 ? 3 : 2);
 const short = (value) => String(Number(value.toPrecision(2)));
 const spaced = (tokens) => tokens.filter((token) => !["<s>", "</s>"].includes(token)).join(" ");
@@ -22,10 +23,10 @@ export function makeViews(onMark, onChange) {
   };
   const names = { loss: "loss", accuracy: "right outputs", rate: "learning rate", norm: "gradient norm" };
   const chartNodes = Object.entries(charts).map(([view, chart]) => {
-    const mark = el("button", { type: "button", class: "hu-button hu-clinic-mark" }, "Mark this curve");
-    mark.addEventListener("click", () => onMark({ view }, `the curve of the ${names[view]}`));
-    mark.setAttribute("aria-label", `Mark the curve of the ${names[view]}`);
-    chart.node.append(mark);
+    const text = `the curve of the ${names[view]}`;
+    chart.node.append(
+      button("Mark this curve", () => onMark({ view }, text), { class: MARK, "aria-label": `Mark ${text}` }),
+    );
     return chart.node;
   });
   const outputs = el("div", { class: "hu-clinic-outputs" });
@@ -90,19 +91,16 @@ export function makeViews(onMark, onChange) {
     if (key === outputsKey) return; // so that a button that has the focus keeps it
     outputsKey = key;
     outputs.replaceChildren(...examples.map(({ src, output, gold }, index) => {
-      const show = el("button", { type: "button", class: "hu-trainer-output" }, spaced(src));
-      show.append(el("span", { class: "hu-note" }, ` → ${spaced(gold)}`));
-      show.setAttribute("aria-pressed", String(index === example));
-      show.addEventListener("click", () => {
+      const show = button(spaced(src), () => {
         [example, marked] = [index, null];
         onChange();
+      }, { class: "hu-trainer-output", "aria-pressed": String(index === example) });
+      show.append(el("span", { class: "hu-note" }, ` → ${spaced(gold)}`));
+      const text = `the outputs for ${spaced(src)}`;
+      const mark = button("Mark these outputs", () => onMark({ view: "outputs", output: index }, text), {
+        class: MARK,
+        "aria-label": `Mark ${text}`,
       });
-      const mark = el("button", { type: "button", class: "hu-button hu-clinic-mark" }, "Mark these outputs");
-      mark.setAttribute("aria-label", `Mark the outputs for ${spaced(src)}`);
-      mark.addEventListener(
-        "click",
-        () => onMark({ view: "outputs", output: index }, `the outputs for ${spaced(src)}`),
-      );
       const written = writings[index] ?? (output ? [spaced(output)] : []);
       const right = spaced(gold);
       const lines = written.map((text) =>

@@ -14,7 +14,15 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// The same for an element of an SVG picture.
+// A button that calls `onClick`; `attributes` may have another class.
+/** @param {string} text @param {(event: any) => void} onClick @param {Record<string, string | number | null>} [attributes] @returns {any} */
+export function button(text, onClick, attributes = {}) {
+  const node = el("button", { type: "button", class: "hu-button", ...attributes }, text);
+  node.addEventListener("click", onClick);
+  return node;
+}
+
+// An element of an SVG picture.
 /** @param {string} tag @param {Record<string, any>} attributes @returns {any} */
 export function svgNode(tag, attributes, ...children) {
   const node = document.createElementNS(SVG, tag);

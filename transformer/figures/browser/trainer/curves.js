@@ -1,6 +1,6 @@
 // Curves of all runs over the steps: loss, accuracy and learning rate; and the tree of forks below them on the same axis.
 
-import { el, svgNode } from "../common/base.js";
+import { button, el, svgNode } from "../common/base.js";
 import { percent } from "./verdict.js";
 
 const MAX_POINTS = 300;
@@ -174,19 +174,17 @@ export function makeTimeline(onSelect) {
       ];
     }));
     if (list.childElementCount !== runs.length) {
-      list.replaceChildren(...runs.map(({ id }) => {
-        const button = el("button", { type: "button", class: "hu-button", "data-id": id });
-        button.addEventListener("click", () => onSelect(id));
-        return button;
-      }));
+      list.replaceChildren(
+        ...runs.map(() => button("", ({ currentTarget }) => onSelect(Number(currentTarget.dataset.id)))),
+      );
     }
     runs.forEach(({ id, name, state, colour }, i) => {
-      const button = /** @type {HTMLElement} */ (list.children[i]);
-      button.dataset.id = String(id);
-      button.style.borderLeft = `6px solid ${colour}`;
+      const row = /** @type {HTMLElement} */ (list.children[i]);
+      row.dataset.id = String(id);
+      row.style.borderLeft = `6px solid ${colour}`;
       const text = `${name}: ${state}`;
-      if (button.textContent !== text) button.textContent = text;
-      button.setAttribute("aria-pressed", String(id === selected));
+      if (row.textContent !== text) row.textContent = text;
+      row.setAttribute("aria-pressed", String(id === selected));
     });
   }
   return { node, draw };

@@ -1,6 +1,6 @@
 // What the model writes for the examples: source, output and whether it is right. A click shows the heads of an example.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 
 /** @typedef {import("../training/protocol.d.ts").Example} Example */
 
@@ -11,7 +11,10 @@ export function makeOutputs(onChoose) {
   /** @param {Example[]} examples */
   function draw(examples, chosen) {
     while (node.childElementCount > examples.length) node.lastElementChild.remove();
-    while (node.childElementCount < examples.length) node.append(makeButton(node.childElementCount));
+    while (node.childElementCount < examples.length) {
+      const index = node.childElementCount;
+      node.append(button("", () => onChoose(index), { class: "hu-trainer-output" }));
+    }
     examples.forEach((example, index) => {
       const row = node.children[index];
       row.setAttribute("aria-pressed", String(index === chosen));
@@ -19,12 +22,6 @@ export function makeOutputs(onChoose) {
       if (row.dataset.key !== key) row.replaceChildren(...parts(example));
       row.dataset.key = key;
     });
-  }
-
-  function makeButton(index) {
-    const button = el("button", { type: "button", class: "hu-trainer-output" });
-    button.addEventListener("click", () => onChoose(index));
-    return button;
   }
   return { node, draw };
 }

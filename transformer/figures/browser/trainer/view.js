@@ -1,7 +1,7 @@
 // The page that trains in this tab: what the model writes now, all its heads, curves, and the tree of forks. Every
 // change is part of the link.
 
-import { colours, copyText, download, el } from "../common/base.js";
+import { button, colours, copyText, download, el } from "../common/base.js";
 import { sentenceCase, setExactNames } from "../common/naming.js";
 import { readOff } from "../common/head-codes.js";
 import { caption, changeText, comparison, runName, runState } from "./captions.js";
@@ -47,7 +47,7 @@ export function openTrainer(
     if (runs.paused) runs.resume();
     else runs.pause();
     touch();
-  }, "hu-button hu-trainer-play");
+  }, { class: "hu-button hu-trainer-play" });
   const step = button("One step", () => {
     runs.step();
     touch();
@@ -181,12 +181,6 @@ export function openTrainer(
     ),
   ));
   container.addEventListener("redraw", touch);
-
-  function button(text, onClick, className = "hu-button") {
-    const node = el("button", { type: "button", class: className }, text);
-    node.addEventListener("click", onClick);
-    return node;
-  }
 
   // -- runs
   const settingsOf = (id) => allSettings(runs.all.length ? runs.all : readLink(link), id);

@@ -34,22 +34,10 @@ export const DEFAULTS = {
 // A task is learned when this share of the held-out outputs is right.
 export const LEARNED = 0.99;
 
+const FIXED = ["task", "model", "n_layers", "n_heads", "d_model", "d_ff", "positions", "warmup", "fault"];
+
 // Settings that a change may contain.
-export const CHANGEABLE = [
-  "options",
-  "score",
-  "causal",
-  "dropout",
-  "label_smoothing",
-  "learning_rate",
-  "cooldown",
-  "steps",
-  "batch",
-  "clip_norm",
-  "weight_decay",
-  "seed",
-  "off",
-];
+export const CHANGEABLE = Object.keys(DEFAULTS).filter((name) => !FIXED.includes(name));
 
 // Whole numbers and fractions with their smallest and greatest values.
 export const LIMITS = {

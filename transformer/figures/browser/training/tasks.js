@@ -16,20 +16,7 @@ import { Random } from "./random.js";
 
 const ALPHABET = [..."abcdefghijklmnopqrstuvwxyz"];
 const DIGITS = [..."0123456789"];
-const MONTHS = [
-  "january",
-  "february",
-  "march",
-  "april",
-  "may",
-  "june",
-  "july",
-  "august",
-  "september",
-  "october",
-  "november",
-  "december",
-];
+const MONTHS = "january february march april may june july august september october november december".split(" ");
 const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 const [OPENING, CLOSING] = ["([{", ")]}"];
 const FIRST_DAY = Date.UTC(2000, 0, 1);
