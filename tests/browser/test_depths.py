@@ -133,10 +133,13 @@ def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
 
 
 @pytest.mark.parametrize(("width", "most"), [(1366, 300), (390, 420)])
-def test_the_first_heads_of_the_switchboard_are_on_the_first_screen(
+def test_the_first_heads_are_on_the_first_screen(
     bundled_app: str, new_page: NewPage, width: int, most: int
 ) -> None:
     page = new_page(width)
+    page.goto(f"{bundled_app}/?depth=heads")
+    wait_for_script_run(page)
+    assert bounding_box(page.locator(".hu-mosaic [role=radio]").first)["y"] <= most
     page.goto(f"{bundled_app}/?depth=off")
     expect(page.locator(CONTENT["Switch off"])).to_be_visible()
     wait_for_script_run(page)

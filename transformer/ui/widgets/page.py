@@ -94,7 +94,6 @@ def _frame(file: str) -> Iterator[list[str]]:
             page_title="Heads Up" if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
         )
         st.html(_style(state.is_large()))
-        _rerun_after_reconnect()
         with cancelled_by(RerunCancellation()):
             yield problems
         state.write_address()
@@ -143,6 +142,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             "large": None if state.view().screen else state.is_large(),
         }
         views.component("copylink")(key="copylink", data=link_data)
+        _rerun_after_reconnect()  # not below the bar, where it would take a gap
 
 
 def _draw_top(file: str, problems: list[str]) -> None:
