@@ -208,7 +208,11 @@ export function multiplyHalf(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bi
 /** The product for one row of A, as when a single token is decoded. */
 function multiplyHalfRow(a: usize, b: usize, c: usize, bias: usize, N: i32, K: i32): void {
   const row: usize = <usize>K << 1, up = f32x4.splat(reinterpret<f32>(0x6f800000)), down = f32x4.splat(65536);
-  for (let k: usize = 0; k < row; k += 8) v128.store(PANEL + (k << 1), f32x4.mul(v128.load(a + (k << 1)), up));
+  for (let o: usize = 0; o < 2 * row; o += 32) {
+    const x0 = v128.load(a + o), x1 = v128.load(a + o, 16);
+    v128.store(PANEL + o, f32x4.mul(v128.shuffle<f32>(x0, x1, 0, 2, 4, 6), up));
+    v128.store(PANEL + o, f32x4.mul(v128.shuffle<f32>(x0, x1, 1, 3, 5, 7), up), 16);
+  }
   for (let j = 0; j < N; j += 4, b += 4 * row) {
     const s0 = f32x4.mul(dotHalf(b, row), down), s1 = f32x4.mul(dotHalf(b + row, row), down);
     const s2 = f32x4.mul(dotHalf(b + 2 * row, row), down), s3 = f32x4.mul(dotHalf(b + 3 * row, row), down);
@@ -216,13 +220,14 @@ function multiplyHalfRow(a: usize, b: usize, c: usize, bias: usize, N: i32, K: i
   }
 }
 
-/** The product of a row of B and the row of A in the panel, as four sums. */
+/** The product of a row of B and the row of A in the panel, of every eight numbers first the even ones, as four sums. */
 // @ts-ignore: decorator
 @inline function dotHalf(b: usize, bytes: usize): v128 {
   let s0 = f32x4.splat(0), s1 = s0;
   for (let k: usize = 0; k < bytes; k += 16) {
-    s0 = multiplyAdd(v128.load(PANEL + (k << 1)), loadHalf(b + k), s0);
-    s1 = multiplyAdd(v128.load(PANEL + (k << 1), 16), loadHalf(b + k + 8), s1);
+    const eight = v128.load(b + k);
+    s0 = multiplyAdd(v128.load(PANEL + (k << 1)), evenHalves(eight), s0);
+    s1 = multiplyAdd(v128.load(PANEL + (k << 1), 16), oddHalves(eight), s1);
   }
   return f32x4.add(s0, s1);
 }
@@ -256,17 +261,22 @@ function multiplyHalfRows(a: usize, ai: i32, b: usize, c: usize, ldc: i32, bias:
 /** `count` 16-bit numbers to the panel, as float32. */
 function unpackHalf(from: usize, count: i32): void {
   const up = f32x4.splat(reinterpret<f32>(0x77800000)), end: usize = <usize>count << 2;
-  for (let o: usize = 0; o < end; o += 16) v128.store(PANEL + o, f32x4.mul(loadHalf(from + (o >> 1)), up));
+  for (let o: usize = 0; o < end; o += 32, from += 16) {
+    const eight = v128.load(from), even = f32x4.mul(evenHalves(eight), up), odd = f32x4.mul(oddHalves(eight), up);
+    v128.store(PANEL + o, v128.shuffle<f32>(even, odd, 0, 4, 1, 5));
+    v128.store(PANEL + o, v128.shuffle<f32>(even, odd, 2, 6, 3, 7), 16);
+  }
 }
 
 /**
- * Four float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. For one row
- * of A the other factor is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
+ * Four of eight float16 as float32, times 2^-112, the difference of the biases: the exponent's bits move to their place. For
+ * one row of A the other factor is 2^96 times too great, and the sum is multiplied by 2^16, all without rounding.
  */
 // @ts-ignore: decorator
-@inline function loadHalf(address: usize): v128 {
-  return v128.and(i32x4.shl(v128.load16x4_s(address), 13), i32x4.splat(0x8fffe000));
-}
+@inline function oddHalves(eight: v128): v128 { return v128.and(i32x4.shr_s(eight, 3), i32x4.splat(0x8fffe000)); }
+
+// @ts-ignore: decorator
+@inline function evenHalves(eight: v128): v128 { return oddHalves(i32x4.shl(eight, 16)); }
 
 /** The totals of four sums, plus what is at `start`; with fewer than four columns left, only those. */
 // @ts-ignore: decorator
