@@ -11,7 +11,7 @@ from tests.analysis.small_models import randomized
 from transformer import Hooks, Translator
 from transformer.analysis.attribution import value_zeroing
 from transformer.analysis.attribution.gradients import gradients
-from transformer.analysis.attribution.token_attribution import source_share, token_attribution
+from transformer.analysis.attribution.token_attribution import token_attribution
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.pruning import pruning_curve
 from transformer.analysis.inside.logit_lens import lens
@@ -58,7 +58,6 @@ def trace(translator: Translator) -> Trace:
 LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
     "value zeroing": lambda t, trace: value_zeroing.joint(t.model, trace),
     "attribution to input tokens": lambda t, trace: token_attribution(t.model, trace, 2),
-    "share of the source": lambda t, trace: source_share(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),
     "path lengths": lambda t, trace: paths.path_length_table([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),

@@ -285,6 +285,8 @@ def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
     Raises:
         ValueError: if no hook point matches; the message has similar names.
     """
+    if pattern in hook_names:
+        return [pattern]
     alias_names = aliases(_depth(hook_names))
     pattern = from_first_layer(pattern, _depth(hook_names))
     if pattern in alias_names and alias_names[pattern] in hook_names:

@@ -213,9 +213,6 @@ def test_a_growing_film_keeps_the_focus_and_the_step(page: Page, tmp_path: Path)
     show_steps(page, STEPS)
     check_step(page, 100, layer=0, head=2)
     expect(page.get_by_role("radio", name="layer 1, head 3")).to_be_focused()
-    # Another visit starts with its own state.
-    show_steps(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
-    check_step(page, 2, "encoder", 1, 0)
 
     open_film(page, tmp_path, step=32)
     check_step(page, 32)

@@ -46,12 +46,6 @@ def test_training_and_validation_are_drawn_at_their_steps() -> None:
     assert traces_by_name["validation"].mode == "lines+markers"
 
 
-def test_over_seconds_validation_is_at_the_end_of_its_step() -> None:
-    traces_by_name = traces(curves({"only": lines()}, x="seconds"))
-    np.testing.assert_allclose(traces_by_name["training"].x, 0.5 * np.arange(1, 21))
-    np.testing.assert_allclose(traces_by_name["validation"].x, [2.5, 5, 7.5, 10])
-
-
 def test_tokens_per_second_are_those_of_a_step() -> None:
     traces_by_name = traces(curves({"only": lines()}, "tokens_per_second"))
     np.testing.assert_allclose(traces_by_name["training"].y, np.full(20, 1400))

@@ -35,13 +35,12 @@ def test_values_and_intervals_are_those_of_the_table() -> None:
     assert figure.layout.shapes[0].y0 == 0.9
 
 
-def test_numeric_axes_keep_distances_and_mark_a_value() -> None:
+def test_numeric_axes_keep_distances() -> None:
     table = pd.DataFrame({"n": [1, 10, 100], "loss": [1.0, 2.0, 3.0]})
-    figure = measurement_chart(table, Chart("n", "loss", "heads", "loss"), marked_x=10)
+    figure = measurement_chart(table, Chart("n", "loss", "heads", "loss"))
     (line,) = figure.data
     assert list(line.x) == [1, 10, 100]
     assert line.error_y.array is None  # no interval is known
-    assert figure.layout.shapes[0].x0 == 10
     assert not figure.layout.showlegend
 
 

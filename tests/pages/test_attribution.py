@@ -50,7 +50,7 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
     assert app.query_params["against"] == str(view(app).against)
     page_text = main_text(app)
     assert "Rollout and value zeroing do not apply" in page_text
-    assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two grids of heads
+    assert len(app.get("plotly_chart")) == 3  # bars of the token, two grids of heads
     namespace: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         run_program(app.code[0].value, namespace)

@@ -27,7 +27,6 @@ BELOW_ZERO = {False: "#d55e00", True: "#e69f00"}
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 MAX_NAME_LETTERS = 40  # letters of a run's name in the legend
-X_AXES = {"step": "step", "seconds": "seconds of training"}
 
 
 @dataclass(frozen=True)
@@ -80,38 +79,34 @@ Points = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 def curves(
     runs: Mapping[str, Lines],
     quantity_name: str = "loss",
-    x: str = "step",
     *,
     title: str = "",
     dark: bool = False,
 ) -> go.Figure:
-    """Draw one quantity of one or more runs over their steps or seconds.
+    """Draw one quantity of one or more runs over their steps.
 
     Colour and dashes of a run follow from its position in `runs`. Training is a line of at most 600
-    points that keeps every peak (`thin`), validation a line with markers. Seconds count the time
-    spent in training steps, without evaluation and pauses.
+    points that keeps every peak (`thin`), validation a line with markers.
 
     Args:
         runs: the lines of metrics.jsonl as dicts, in order, by the name of the run.
         quantity_name: one of `QUANTITIES`.
-        x: "step" or "seconds".
         title: title above the figure.
 
     Raises:
-        ValueError: if the quantity or the axis is unknown.
+        ValueError: if the quantity is unknown.
     """
     if quantity_name not in QUANTITIES:
         raise ValueError(
             f"There is no curve of {quantity_name!r}; there are {', '.join(QUANTITIES)}."
         )
-    if x not in X_AXES:
-        raise ValueError(f"The axis is {' or '.join(X_AXES)}, not {x!r}.")
     quantity = QUANTITIES[quantity_name]
     figure = go.Figure()
     for index, (name, lines) in enumerate(runs.items()):
-        _draw(figure, index, name if len(runs) > 1 else "", _points(lines, quantity, x),
-              quantity, x, dark)  # fmt: skip
-    _lay_out(figure, quantity, f"{quantity_name} {x}", X_AXES[x], title, dark)
+        _draw(
+            figure, index, name if len(runs) > 1 else "", _points(lines, quantity), quantity, dark
+        )
+    _lay_out(figure, quantity, quantity_name, title, dark)
     if not figure.data:
         figure.update_xaxes(showticklabels=False, showgrid=False)
         figure.update_yaxes(showticklabels=False, showgrid=False)
@@ -149,19 +144,16 @@ def thin(
     return np.asarray(x[indices], np.float64), np.asarray(y[indices], np.float64)
 
 
-def _points(lines: Lines, quantity: Quantity, x: str) -> dict[str, Points]:
+def _points(lines: Lines, quantity: Quantity) -> dict[str, Points]:
     """Return the finite points of "training" and "validation", leaving out a part without any."""
     points_by_part: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
-    seconds = 0.0
     for line in lines:
-        if "loss" in line:
-            seconds += _number(line.get("seconds")) or 0.0
-        x_value = _number(line.get("step")) if x == "step" else seconds
+        step = _number(line.get("step"))
         for part, keys in (("training", quantity.training), ("validation", (quantity.valid,))):
             values = [_value(line, key) for key in keys if key]
             value = next((value for value in values if value is not None), None)
-            if x_value is not None and value is not None:
-                points_by_part[part].append((x_value, value))
+            if step is not None and value is not None:
+                points_by_part[part].append((step, value))
     curves = {}
     for part, points in points_by_part.items():
         if points:
@@ -186,7 +178,6 @@ def _draw(
     name: str,
     parts: Mapping[str, Points],
     quantity: Quantity,
-    x: str,
     dark: bool,
 ) -> None:
     palette = DARK if dark else LIGHT
@@ -213,19 +204,12 @@ def _draw(
             },
             marker={"symbol": MARKERS[index % len(MARKERS)], "size": 7},
             opacity=0.5 if is_behind else 1.0,
-            hovertemplate=f"%{{y:{number_format}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
-            f"{' s' if x == 'seconds' else ''}<extra>%{{fullData.name}}</extra>",
+            hovertemplate=f"%{{y:{number_format}}} at step %{{x:,.6~g}}"
+            "<extra>%{fullData.name}</extra>",
         )
 
 
-def _lay_out(
-    figure: go.Figure,
-    quantity: Quantity,
-    revision: str,
-    x_title: str,
-    title: str,
-    dark: bool,
-) -> None:
+def _lay_out(figure: go.Figure, quantity: Quantity, revision: str, title: str, dark: bool) -> None:
     """Set axes, legend and `uirevision`, which keeps the reader's zoom when new points arrive."""
     axis = {"linecolor": "rgba(128,128,128,0.7)"}
     figure.update_layout(
@@ -238,7 +222,7 @@ def _lay_out(
         showlegend=len(figure.data) > 1,
         overwrite=True,
     )
-    figure.update_xaxes(title=x_title, rangemode="tozero", **axis)
+    figure.update_xaxes(title="step", rangemode="tozero", **axis)
     figure.update_yaxes(title=quantity.name, **axis)
     if quantity.share:
         figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])

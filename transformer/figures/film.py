@@ -69,7 +69,6 @@ def film_data(
     ended: bool = True,
     play: bool = False,
     name: str = "",
-    visit: int = 0,
     exact: bool = True,
 ) -> bytes:
     """Return everything the film shows, as `film.js` reads it.
@@ -89,7 +88,6 @@ def film_data(
         name: name of the run. The reader's choices carry over to the next film of the same name,
             as when the film of a finished run replaces the live one; "" keeps nothing.
         exact: use the model's names of tokens and heads, not the readable ones.
-        visit: a film on screen keeps its own state until this changes.
 
     Raises:
         ValueError: if the state is invalid.
@@ -143,7 +141,6 @@ def film_data(
         "play": int(play),
         "name": name,
         "start": state,
-        "visit": visit,
         "exact": int(exact),
     }
     return pack(header, parts)

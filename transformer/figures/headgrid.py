@@ -24,7 +24,6 @@ class Grid:
         values: NaN leaves a cell without colour.
         marks: a few characters in each cell, "" for none.
         descriptions: text of each cell with its value, for tooltips and screen readers.
-        columns: names of the columns; by default the numbers of the heads.
     """
 
     name: str
@@ -32,7 +31,6 @@ class Grid:
     values: Float[np.ndarray, "layers heads"]
     marks: Sequence[Sequence[str]]
     descriptions: Sequence[Sequence[str]]
-    columns: Sequence[str] = ()
 
 
 def headgrid_data(
@@ -67,8 +65,7 @@ def headgrid_data(
                 "name": grid.name,
                 "label": grid.label,
                 "rows": [str(display_number(layer)) for layer in range(grid.values.shape[0])],
-                "columns": list(grid.columns)
-                or [str(display_number(head)) for head in range(grid.values.shape[1])],
+                "columns": [str(display_number(head)) for head in range(grid.values.shape[1])],
                 "levels": [
                     [
                         None if math.isnan(value) else min(max((float(value) - low) / span, 0), 1)

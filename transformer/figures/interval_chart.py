@@ -17,13 +17,10 @@ LABEL_WIDTH = 16.0
 """Percentage of the line that two labels centred on their numbers need between them."""
 
 
-def measurement_chart(
-    table: pd.DataFrame, chart: Chart, *, marked_x: float | None = None, dark: bool = False
-) -> go.Figure:
+def measurement_chart(table: pd.DataFrame, chart: Chart, *, dark: bool = False) -> go.Figure:
     """Draw the columns of a table that `chart` names, with their intervals.
 
     Args:
-        marked_x: a value on the x axis to mark.
 
     Raises:
         KeyError: if the table lacks a column.
@@ -66,8 +63,6 @@ def measurement_chart(
             hovertemplate=f"%{{text}}<br>%{{y:{number_format}}}{interval_text}<extra>%{{fullData.name}}</extra>",
         )
     _lay_out(figure, chart, [] if numeric else words, dark)
-    if marked_x is not None:
-        figure.add_vline(x=marked_x, line={"width": 2, "color": palette[6]})
     return figure
 
 

@@ -10,7 +10,6 @@ from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.attribution.token_attribution import (
     METHODS,
     shares,
-    source_share,
     token_attribution,
 )
 from transformer.inference.trace import Trace
@@ -74,17 +73,6 @@ def test_normalized_scores_keep_their_signs_and_sum_to_1(model: Transformer, tra
     assert (normalized["gradient"] < 0).any()
     table["zeroing"] = 0.0
     assert (shares(table)["zeroing"] == 0).all()
-
-
-def test_the_source_share_is_the_sum_of_its_rows(model: Transformer, trace: Trace) -> None:
-    table = source_share(model, trace)
-    assert tuple(table["token"]) == trace.predicted_tokens
-    np.testing.assert_allclose(table["rollout"], 1 - 0.5**2, atol=1e-6)
-    assert table["zeroing"].std() > 0.001
-    for position in (0, 4):
-        rows = token_attribution(model, trace, position, ["zeroing"])
-        source_share_of_rows = rows.loc[rows["side"] == "source", "zeroing"].sum()
-        assert table["zeroing"][position] == pytest.approx(source_share_of_rows)
 
 
 def test_invalid_positions_and_methods_are_refused(model: Transformer, trace: Trace) -> None:

@@ -3,7 +3,6 @@
     token_attribution(model, trace, 3)         # pandas, a row per token of source and target prefix
     token_attribution(model, trace, 3, against="▁fille")  # why this token, and not that one?
     shares(token_attribution(model, trace, 3))  # every method normalized to sum to 1
-    source_share(model, trace)       # the source's share of each output token
 
 Rollout (Abnar and Zuidema 2020) uses the weights only, value zeroing (Mohebbi et al. 2023) whole
 layers. Both explain the composition of a vector, not the token it predicts. Gradient × embedding
@@ -87,23 +86,6 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
         total = table[method].abs().sum()
         table[method] = table[method] / (total if total > 0 else 1.0)
     return table
-
-
-def source_share(model: Transformer, trace: Trace) -> pd.DataFrame:
-    """Return the source's share of each output token, 0 to 1; the rest is that of the target
-    prefix.
-
-    One row for each output token: position, token, zeroing, and rollout, which is the same in every
-    row (see `rollout`). Raises the errors of `token_attribution`.
-    """
-    return pd.DataFrame(
-        {
-            "position": range(len(trace.predicted_tokens)),
-            "token": np.array(trace.predicted_tokens, dtype=object),
-            "zeroing": value_zeroing.joint(model, trace).source_share[-1],
-            "rollout": rollout.joint(trace).source_share[-1],
-        }
-    )
 
 
 def _method_scores(

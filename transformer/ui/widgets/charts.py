@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -22,14 +21,10 @@ def dark() -> bool:
     return bool(st.context.theme.type == "dark")
 
 
-def chart(figure: go.Figure, key: str, on_point_click: Callable[[], object] | None = None) -> None:
-    """Draw a figure without Plotly's toolbar, larger for a projector; a click on a point calls
-    `on_point_click`."""
-    options: dict[str, Any] = (
-        {"on_select": on_point_click, "selection_mode": "points"} if on_point_click else {}
-    )
+def chart(figure: go.Figure, key: str) -> None:
+    """Draw a figure without Plotly's toolbar, larger for a projector."""
     figure = enlarged(figure) if state.is_large() else figure
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **options)
+    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False})
 
 
 def head_heatmaps(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -126,18 +125,17 @@ def measured(
     model: Model,
     corpus: Corpus,
     report_name: str,
-    options: Mapping[str, Any] | None = None,
     *,
     button: str = "Measure",
     description: str = "",
 ) -> dict[str, Any] | None:
-    """Return the result of `analysis.reports.report(…, report_name, options)` as JSON data; None
-    until it is done.
+    """Return the result of `analysis.reports.report(…, report_name)` as JSON data; None until it
+    is done.
 
     Call `corpus.choose` before. Draws what `computed` draws.
     """
     return computed(
-        computation_for(model, corpus, report_name, options), button=button, description=description
+        computation_for(model, corpus, report_name), button=button, description=description
     )
 
 
@@ -191,9 +189,5 @@ def _preview(model: Model, preview_corpus: Corpus, report_name: str) -> dict[str
     return report(model.translator, preview_corpus, report_name).to_dict()
 
 
-def computation_for(
-    model: Model, corpus: Corpus, report_name: str, options: Mapping[str, Any] | None = None
-) -> Computation:
-    return report_computation(
-        models.checkpoints()[model.name], model.hash, report_name, corpus, options
-    )
+def computation_for(model: Model, corpus: Corpus, report_name: str) -> Computation:
+    return report_computation(models.checkpoints()[model.name], model.hash, report_name, corpus)

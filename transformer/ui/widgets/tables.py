@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -26,7 +25,6 @@ def download(
     name: str,
     *,
     key: str | None = None,
-    kind: Literal["secondary", "tertiary"] = "secondary",
     help: str | None = None,
 ) -> None:
     """Draw a link that looks like a button and downloads a file.
@@ -35,13 +33,12 @@ def download(
         make: returns the contents; called outside of the session, when a visitor asks for them.
         name: of the file, with an extension in `MIME`.
         key: distinguishes two files of the same name on a page.
-        kind: "secondary" with a border, "tertiary" as plain text.
         help: tooltip.
     """
     address = downloads.address(make, name, MIME[name.rpartition(".")[2]], key or label)
     title = f' title="{escape(help)}"' if help else ""
     st.html(
-        f'<a class="hu-download {kind}" href="{address}" download="{escape(name)}"{title}>'
+        f'<a class="hu-download" href="{address}" download="{escape(name)}"{title}>'
         f"{escape(label)}</a>",
         width="content",
     )

@@ -26,7 +26,7 @@ export function filmView(root) {
   let state = null; // step -1 is the newest, head -1 the clearest
   let cell = { row: -1, column: -1, zoom: 0 };
   let resolvedState = null; // the state with actual numbers instead of -1
-  let [side, theme, visit, frame, filmVersion, name] = [null, null, null, 0, 0, ""];
+  let [side, theme, frame, filmVersion, name] = [null, null, 0, 0, ""];
   let [playTimer, frameRequest, exact] = [0, 0, 1];
 
   /** @type {any} */
@@ -95,9 +95,8 @@ export function filmView(root) {
     filmVersion += 1;
     exact = header.exact ?? 1;
     setExactNames(exact);
-    const isNewFilm = !state || visit !== header.visit || name !== header.name;
+    const isNewFilm = !state || name !== header.name;
     if (isNewFilm) {
-      visit = header.visit;
       name = header.name;
       state = (name && selections.get(name)) || header.start;
       cell = { row: -1, column: -1, zoom: 0 };

@@ -14,10 +14,9 @@ from transformer.analysis.attribution.token_attribution import (
     CONTRAST_METHODS,
     METHODS,
     shares,
-    source_share,
     token_attribution,
 )
-from transformer.figures.contributions import attribution_bars, source_curve
+from transformer.figures.contributions import attribution_bars
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_names
 from transformer.ui.base import state
@@ -197,11 +196,10 @@ EXPLANATIONS = {
 
 MAX_ZEROING_TOKENS = 64
 """Maximum length of source and target for value zeroing, which takes seconds beyond it."""
-CURVE_KEY = "source-share-curve"
 
 
 def _one_token(model: Model, trace: Trace) -> None:
-    """Draw the selected output token's bars, the curve of all output tokens, and the exports."""
+    """Draw the selected output token's bars and the exports."""
     picture = st.container()
     with st.container(horizontal=True, gap="medium"):
         step = _token_choice(trace)
@@ -214,12 +212,7 @@ def _one_token(model: Model, trace: Trace) -> None:
     with picture:
         _method_bars(model, trace, table, methods, step, against)
     _explanations(model, requested, methods)
-    share = _source_share(model, trace) if with_zeroing else None
-    if share is not None:
-        _source_share_curve(
-            share, _curve_figure(model, trace, step, dark(), display_names.is_exact(), share)
-        )
-    _exports(model, trace, table, share, (step, against))
+    _exports(model, trace, table, step, against)
 
 
 def _token_choice(trace: Trace) -> int:
@@ -315,11 +308,6 @@ def _cached_attribution(
     return token_attribution(model.translator.model, trace, step, methods, against)
 
 
-@cached("Computing the source share …")
-def _source_share(model: Model, trace: Trace) -> pd.DataFrame:
-    return source_share(model.translator.model, trace)
-
-
 # Cached, as Plotly takes most of the time of a rerun.
 @cached()
 def _bar_figure(
@@ -341,65 +329,23 @@ def _bar_figure(
     return attribution_bars(names, len(trace.src_tokens), parts, dark=dark)
 
 
-@cached()
-def _curve_figure(
-    model: Model, trace: Trace, step: int, dark: bool, exact: bool, _share: pd.DataFrame
-) -> Figure:
-    tokens = token_names(_share["token"].to_list(), exact)
-    level = float(_share["rollout"].iloc[0])
-    return source_curve(tokens, _share["zeroing"].to_numpy(), level, selected=step, dark=dark)
-
-
-def _source_share_curve(share: pd.DataFrame, figure: Figure) -> None:
-    st.header("Source or prefix?")
-    low = share.iloc[[int(share["zeroing"].to_numpy().argmin())]]
-    token, source_part = str(low["token"].iloc[0]), float(low["zeroing"].iloc[0])
-    st.markdown(
-        "The decoder uses the source **and** the prefix it has written. Value zeroing measures "
-        "the share of both at every output token. Here the source contributes least to "
-        f"“**{escaped_token(token)}**”: {100 * source_part:.0f}%."
-    )
-    chart(figure, CURVE_KEY, _select_point)
-    st.caption("Click a point to select that token above.")
-
-
-def _select_point() -> None:
-    points = st.session_state[CURVE_KEY]["selection"]["points"]
-    if points:
-        state.change(step=int(points[0]["x"]))
-
-
 def _exports(
-    model: Model,
-    trace: Trace,
-    table: pd.DataFrame,
-    share: pd.DataFrame | None,
-    token_and_contrast: tuple[int, int | None],
+    model: Model, trace: Trace, table: pd.DataFrame, step: int, against: int | None
 ) -> None:
-    step, against = token_and_contrast
     name_parts = () if against is None else (f"against-{against}",)
-    with st.container(horizontal=True):
-        tables.csv(
-            "Attributions of this token (.csv)",
-            table.copy,
-            file_name(
-                "attribution", model.name, trace.source, display_names.number(step), *name_parts
-            ),
-        )
-        if share is not None:
-            tables.csv(
-                "Share of the source (.csv)",
-                share.copy,
-                file_name("source-share", model.name, trace.source),
-            )
+    number = display_names.number(step)
+    tables.csv(
+        "Attributions of this token (.csv)",
+        table.copy,
+        file_name("attribution", model.name, trace.source, number, *name_parts),
+    )
     methods = list(table.columns[3:])
     methods_argument = "" if against is not None or len(methods) == len(METHODS) else f", {methods}"
     against_argument = "" if against is None else f", against={against}"
-    names = "attribution.token_attribution import shares, source_share, token_attribution"
+    names = "attribution.token_attribution import shares, token_attribution"
     display_names.python_code(
         "The same numbers from Python",
         f"""{program_start(model, trace, [names])}
 table = token_attribution(translator.model, trace, {step}{methods_argument}{against_argument})
-print(table, shares(table))  # original, and normalised to sum to 1
-print(source_share(translator.model, trace))""",
+print(table, shares(table))  # original, and normalised to sum to 1""",
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
@@ -34,7 +33,6 @@ class ExampleRun:
     title: str
     text: str
     task: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 EXAMPLE_RUNS = (
@@ -201,7 +199,6 @@ def _fill_cost_slots(cost_slots: CostSlots, pending: bool) -> None:
 def run_config(example_run: ExampleRun) -> TrainingRun:
     return make_run_config(
         example_run.task,
-        settings=example_run.settings,
         title=example_run.title if example_run.task != "french" else "Where French puts adjectives",
         probes=probes(example_run.task),
     )
