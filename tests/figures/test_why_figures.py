@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.distributions import MIN_PROBABILITY, two_distributions
 from transformer.figures.race_curves import (
     Curve,
     accuracy_by_distance,
@@ -61,20 +60,6 @@ def test_an_entry_has_thin_seed_lines_and_a_thick_mean() -> None:
     assert [line.name for line in figure.data[2:]] == ["b", "&lt;b&gt;"]
     assert list(figure.data[2].y) == [5, 3]
     assert {line.legendgroup for line in figure.data} == {"1", "2"}
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_distributions_are_grouped_bars_and_keep_tiny_values(dark: bool) -> None:
-    figure = two_distributions(
-        ["<s>", "a"], [0.9, 0.1], [1e-9, 0.5], names=("target", "said"), dark=dark
-    )
-    target, predicted = figure.data
-    assert list(target.y) == [0.9, 0.1]
-    assert list(predicted.y) == [MIN_PROBABILITY, 0.5]
-    assert list(predicted.customdata) == [1e-9, 0.5]
-    assert figure.layout.xaxis.ticktext == ("&lt;s&gt;", "a")
-    assert figure.layout.barmode == "group"
-    assert target.marker.color != predicted.marker.color
 
 
 def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:

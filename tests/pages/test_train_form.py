@@ -98,7 +98,7 @@ def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> No
     app.text_area[0].set_value(TSV).run()
     assert not messages(app)
     assert "30 pairs (a tab between source and target), 1 of them held out" in visible_text(app)
-    assert "<td>cat 2</td><td>chat 2</td>" in visible_text(app)
+    assert ">cat 2</th><td>chat 2</td>" in visible_text(app)
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}
@@ -109,7 +109,7 @@ def test_an_uncertain_format_must_be_confirmed(visit: Visit, jobs: Jobs) -> None
     app = open_form(visit(PAGE), "own")
     app.text_area[0].set_value(format_pairs("{}\n{}\n")).run()
     assert any("nothing marks which lines belong together" in text for text in messages(app))
-    assert "<td>cat 2</td><td>chat 2</td>" in visible_text(app)
+    assert ">cat 2</th><td>chat 2</td>" in visible_text(app)
     assert button(app, "Train").disabled
     app.checkbox[-1].check().run()
     button(app, "Train").click().run()

@@ -135,7 +135,7 @@ def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jo
     assert figures["Sequence accuracy"] == "50%"
     assert figures["Tokens per second"] == "200"
     assert "Step 2, about 4 s left" in visible_text(app)
-    assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in visible_text(app)
+    assert ">a b c</th><td>c b a</td><td></td><td>wrong</td>" in visible_text(app)
 
 
 def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(

@@ -13,9 +13,7 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import CellEffects, blank_cells
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import site
-from transformer.figures.before_after import before_after_bars
 from transformer.figures.contributions import CellValues
-from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.kinds import AttentionKind, Head
@@ -29,7 +27,6 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, display_names, frame, tables, terms, views
 from transformer.ui.widgets.callbacks import controlled
-from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.python_program import escaped_token, program_start
 
 KEYS_KEY, QUERY_KEY = "switch-keys", "switch-query"
@@ -73,7 +70,7 @@ def _before_after(model: Model, trace: Trace, comparison: Comparison, head: Head
 def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
     """Draw the widgets that edit one row of the head: its keys and their weights."""
     edited_row = parse_row(state.view(Home).edited_row)
-    kind, layer, number = head
+    kind = head[0]
     with st.expander("Edit a row of weights", expanded=edited_row is not None):
         if edited_row is not None and edited_row.head != head:
             st.caption(
@@ -90,7 +87,6 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
         _weight_controls(keys, weights, head)
         if not weights:
             return
-        _preview(keys, trace.weights(kind, layer)[number, query, : len(keys)], weights)
         if head in plan.heads:
             st.caption("This head is switched off, so the edited row has no effect.")
         if effect:
@@ -156,21 +152,6 @@ def _store_row(head: Head) -> None:
     weights = {key: int(session.get(_slider(key), 50)) for key in session[KEYS_KEY]}
     code = EditedRow(head, session[QUERY_KEY], weights).code() if weights else ""
     state.change(edited_row=code, row=session[QUERY_KEY])
-
-
-def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -> None:
-    """Draw the original row and the edited one, normalised to sum to 1."""
-    after = np.array([weights.get(key, 0) for key in range(len(keys))], dtype=np.float64)
-    chart(
-        before_after_bars(
-            display_names.tokens(keys),
-            before,
-            after / after.sum(),
-            x_title="weight",
-            dark=dark(),
-        ),
-        "switch-painted",
-    )
 
 
 MAX_TOKENS = 48

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-from html import escape
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -15,7 +12,6 @@ from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.before_after import before_after_bars
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
-from transformer.inference.results import Translation
 from transformer.measures.kinds import checked_kind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
@@ -32,10 +28,6 @@ from transformer.ui.widgets.views import component
 
 switchboard = component("switchboard")
 Shares = npt.NDArray[np.float32]
-_CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
-_SAME = _CHIP + "background:#8882"
-_ADDED = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
-_REMOVED = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
 
 
 def show_changes(
@@ -44,7 +36,6 @@ def show_changes(
     """Draw the effect as text, token by token, and for the attention of all heads."""
     st.header("What changes")
     st.markdown(effect)
-    st.html(_token_diff(comparison.original.translation, comparison.translation))
     table = comparison.probabilities
     tokens = display_names.tokens(table["token"].to_list())
     st.markdown("**Probability of each token of the original translation**")
@@ -65,35 +56,6 @@ def show_changes(
     )
     _attention_grid(cached_trace, comparison)
     _exports(model, plan, comparison)
-
-
-def _token_diff(original: Translation, altered: Translation) -> str:
-    """Return HTML of both token sequences, with removed tokens struck and added ones framed."""
-    matcher = SequenceMatcher(None, original.tokens, altered.tokens, autojunk=False)
-    lines: dict[str, list[str]] = {"Original": [], "Altered": []}
-    for operation, a, b, c, d in matcher.get_opcodes():
-        styles = (_SAME, _SAME) if operation == "equal" else (_REMOVED, _ADDED)
-        for name, style, tokens in (
-            ("Original", styles[0], original.tokens[a:b]),
-            ("Altered", styles[1], altered.tokens[c:d]),
-        ):
-            title = "" if operation == "equal" else "removed" if name == "Original" else "added"
-            lines[name] += [
-                f'<span style="{style}" title="{title}"><bdi>{_chip(token)}</bdi></span>'
-                for token in tokens
-            ]
-    return "".join(
-        f'<div style="margin:.3rem 0;line-height:1.9"><span style="display:inline-block;'
-        f'min-width:5.2rem;opacity:.75">{name}</span>{"".join(chips)}</div>'
-        for name, chips in lines.items()
-    )
-
-
-def _chip(token: str) -> str:
-    name = display_names.token(token)
-    if name.startswith("▁") and len(name) > 1:
-        return f'<span class="hu-word">▁</span>{escape(name[1:])}'
-    return escape(name)
 
 
 def attention_changes(comparison: Comparison) -> dict[str, Shares]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from html import escape
 from typing import Any
 
 import streamlit as st
@@ -23,7 +22,7 @@ from transformer.ui.pages.training import (
     run_facts,
 )
 from transformer.ui.services import live_classes, live_jobs
-from transformer.ui.widgets import frame, metrics_tail, quantities
+from transformer.ui.widgets import frame, metrics_tail, quantities, tables
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
@@ -305,17 +304,13 @@ def _examples(folder: JobFolder, *, live: bool) -> None:
     latest = evaluations[-1]
     n_right = sum(bool(example["right"]) for example in latest["examples"])
     score = quantities.right_answers(n_right, len(latest["examples"]))
-    rows = "".join(
-        f"<tr><td>{escape(example['src'])}</td><td>{escape(example['tgt'])}</td>"
-        f"<td>{escape(example['output'])}</td>"
-        f"<td>{'correct' if example['right'] else 'wrong'}</td></tr>"
-        for example in latest["examples"]
-    )
-    headings = "".join(
-        f'<th scope="col">{head}</th>' for head in ("Source", "Reference", "Output", "")
-    )
-    st.html(
-        f'<table class="hu-table hu-compact"><caption><b>Outputs</b> for held-out '
-        f"examples at step {latest['step']:,}. {score}</caption>"
-        f"<thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>"
-    )
+    with st.container(key="run-outputs"):
+        tables.show(
+            f"Outputs for held-out examples at step {latest['step']:,}. {score}",
+            ["Source", "Reference", "Output", ""],
+            [
+                [*(example[part] for part in ("src", "tgt", "output")),
+                 "correct" if example["right"] else "wrong"]
+                for example in latest["examples"]
+            ],
+        )  # fmt: skip

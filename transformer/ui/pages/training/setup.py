@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 
 import streamlit as st
 
@@ -21,7 +20,7 @@ from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
-from transformer.ui.widgets import display_names, frame, quantities
+from transformer.ui.widgets import display_names, frame, quantities, tables
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 OWN_LABEL = "Your own sentences"
@@ -365,15 +364,8 @@ def _read(current: Draft, text: str, name: str, max_bytes: int) -> own_pairs.Rea
 
 def _preview(pairs: own_pairs.Pairs, layout: str) -> None:
     held_out = min(MAX_HOLDOUT_PAIRS, 1 + (len(pairs) - 1) // HOLDOUT_INTERVAL)
-    st.caption(
+    caption = (
         f"{len(pairs):,} pairs ({layout}), {held_out:,} of them held out for validation. The first "
         f"{min(PREVIEW_ROWS, len(pairs))}:"
     )
-    rows = "".join(
-        f"<tr><td>{escape(src)}</td><td>{escape(tgt)}</td></tr>"
-        for src, tgt in pairs[:PREVIEW_ROWS]
-    )
-    st.html(
-        '<table class="hu-table"><thead><tr><th scope="col">Source</th>'
-        f'<th scope="col">Target</th></tr></thead><tbody>{rows}</tbody></table>'
-    )
+    tables.show(caption, ["Source", "Target"], pairs[:PREVIEW_ROWS])

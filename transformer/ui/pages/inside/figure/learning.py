@@ -14,7 +14,7 @@ from transformer.analysis.inside.learning import (
     apply_dropout,
     smooth_target,
 )
-from transformer.figures.distributions import two_distributions
+from transformer.figures.bars import grouped_bars
 from transformer.figures.positions import Curve, lines, table
 from transformer.inference import Trace
 from transformer.training.schedule import ScheduleCurve, schedule_curve
@@ -30,6 +30,8 @@ from transformer.ui.widgets.charts import chart, dark
 SHOWN_DIMENSIONS = 96
 """Number of vector dimensions in the figure, enough to see which are dropped."""
 SHOWN_TOKENS = 8
+MIN_PROBABILITY = 1e-6
+"""Smaller probabilities are drawn at this value: a bar for 0 has no end on a logarithmic axis."""
 BASE_MODEL = (512, 4000)
 """d_model and warm-up of the paper's base model."""
 _WIDTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
@@ -161,10 +163,13 @@ def _smoothing(model: Model, trace: Trace) -> None:
     ]
     ids = [result.gold, *most_probable[: SHOWN_TOKENS - 1]]
     names = list(map(display_names.piece, model.translator.vocabulary.tokens(ids)))
-    figure = two_distributions(
-        names, result.target[ids].tolist(), result.probabilities[ids].tolist(),
-        names=("smoothed target", "model"), dark=dark(),
+    groups = {"smoothed target": result.target[ids], "model": result.probabilities[ids]}
+    figure = grouped_bars(
+        {name: np.maximum(shares, MIN_PROBABILITY) for name, shares in groups.items()},
+        names, x_title="token", y_title="probability", dark=dark(),
     )  # fmt: skip
+    figure.update_traces(hovertemplate="%{y:.3~g}<extra>%{fullData.name}</extra>")
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1, range=[-6, 0.1])
     chart(figure, "learning-smoothing")
     st.html(_losses(result, names[0]))
     vocabulary = len(result.probabilities)
