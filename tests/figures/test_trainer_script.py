@@ -117,12 +117,25 @@ def test_the_script_learns(tmp_path: Path) -> None:
 def test_settings_and_heads_switched_off_reach_the_model(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     link = "positions=learned;score=dot;causal=false;off=c1.0,e0.2;n_layers=2;steps=2"
-    file.write_text(script(link), encoding="utf-8")
+    text = script(link)
+    file.write_text(text, encoding="utf-8")
     module = runpy.run_path(str(file))
     model = module["Transformer"]()
     assert model.decoder[1].cross_attention.off == [0]
     assert model.encoder[0].self_attention.off == [2]
-    assert (module["SCALED"], module["CAUSAL"], module["POSITIONS"]) == (False, False, "learned")
+    assert len(model.learned) == 2
+    for absent in ("/ math.sqrt(D_MODEL // HEADS)", ".tril()", ".sin()"):
+        assert absent not in text
+        assert absent in script("steps=2")
+    module["main"]()
+
+
+def test_the_script_of_a_model_without_positions_has_none(tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    text = script("positions=none;steps=2")
+    assert "encoding" not in text
+    file.write_text(text, encoding="utf-8")
+    runpy.run_path(str(file))["main"]()
 
 
 def test_own_pairs_are_in_the_script(tmp_path: Path) -> None:

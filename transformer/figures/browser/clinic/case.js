@@ -27,59 +27,12 @@ export const offersOf = ({ right, wrong, broken, others }) => [
 /** @param {Case} given @param {Settings} changes @returns {Settings} */
 export const settingsOf = ({ settings }, changes) => ({ ...settings, ...changes });
 
-// The exported script without the switches that a case does not need, so that the file reads like the paper.
-/** @type {[string | RegExp, string][]} */
-const PLAIN = [
-  [/^(POSITIONS|SCALED|CAUSAL|OFF) = .*\n/gm, ""],
-  [/^ {8}self\.off = .*\n/m, ""],
-  [
-    `        scores = q @ k.transpose(2, 3)
-        if SCALED:
-            scores = scores / math.sqrt(D_MODEL // HEADS)
-`,
-    "        scores = q @ k.transpose(2, 3) / math.sqrt(D_MODEL // HEADS)\n",
-  ],
-  [
-    `        if self.off:
-            heads = heads.clone()
-            heads[:, self.off] = 0
-`,
-    "",
-  ],
-  [/self\.norms\[(\d)\]\(x \+ self\.dropout\((.*)\)\)$/gm, "self.add_and_norm($1, x, $2)"],
-  [
-    "    def forward(self, x, mask, memory=None",
-    `    def add_and_norm(self, i, x, sublayer):
-        return self.norms[i](x + self.dropout(sublayer))
-
-    def forward(self, x, mask, memory=None`,
-  ],
-  [/^ {8}if POSITIONS == "learned":\n.*\n/m, ""],
-  [
-    /^ {8}if POSITIONS == "sinusoidal": {2}(# section 3\.5)\n {12}(.*)\n {12}(.*)\n {12}x = x \+ (.*)\n(.*\n){2} {8}return self\.dropout\(x\)\n/m,
-    "        $2  $1\n        $3\n        encoding = $4\n        return self.dropout(x + encoding)\n",
-  ],
-  ["self.embed(src, 0)", "self.embed(src)"],
-  ["self.embed(tgt, 1)", "self.embed(tgt)"],
-  ["def embed(self, ids, side):", "def embed(self, ids):"],
-  [
-    "        tgt_mask = (causal.tril() if CAUSAL else causal)[None, None]",
-    "        tgt_mask = causal.tril()[None, None]",
-  ],
-];
-
 // The case as a PyTorch file, with `line` in the place of the right line.
 /** @param {Case} given @param {string} line @returns {string} */
 export function pytorchFile({ id, settings, right }, line) {
   const complete = completeSettings(settings);
   const options = completeOptions(TASKS[complete.task], complete.options);
-  let text = scriptFor({ ...complete, options }, null);
-  for (const [from, to] of PLAIN) {
-    const plain = text.replace(from, to);
-    if (plain === text) throw new RangeError(`The exported script has changed: it does not contain ${from}.`);
-    text = plain;
-  }
-  const parts = text.split(`${right}\n`);
+  const parts = scriptFor({ ...complete, options }, null).split(`${right}\n`);
   if (parts.length !== 2) {
     throw new RangeError(
       `The right line of the case ${id} is ${parts.length - 1} times in its file; it must be there once.`,

@@ -1,5 +1,5 @@
-// A run as one PyTorch file: the same model, rule of the task and schedule, for a notebook or a course. It draws its own
-// examples.
+// A run as one PyTorch file: the same model, rule of the task and schedule, for a notebook or a course. It has only what the
+// run uses, so that it reads like the paper, and draws its own examples.
 
 import { substitution, TASKS } from "../training/tasks.js";
 
@@ -61,19 +61,45 @@ export function scriptFor(settings, pairs) {
     : `PAIRS = ${
       JSON.stringify(pairs.train.map(([src, tgt]) => [src, tgt]))
     }\nSYMBOLS = sorted({word for pair in PAIRS for side in pair for word in side.split()})\n\n\ndef example(held_out=False):\n    """Draw a sentence and its translation."""\n    source, target = random.choice(PAIRS)\n    return source.split(), target.split()\n`;
-  const off = settings.off ? settings.off.split(",").filter((code) => code.includes(".")) : [];
+  const off = settings.off.split(",").filter((code) => code.includes(".")).map((code) =>
+    `("${{ e: "encoder", d: "decoder", c: "cross" }[code[0]]}", ${code.slice(1).replace(".", ", ")})`
+  );
   const values = {
     ...settings,
+    ...POSITIONS[settings.positions],
     example,
-    off: `{${
-      off.map((code) =>
-        `("${{ e: "encoder", d: "decoder", c: "cross" }[code[0]]}", ${code.slice(1).replace(".", ", ")})`
-      ).join(", ")
-    }}`,
+    off: off.length ? `OFF = {${off.join(", ")}}  # heads switched off\n` : "",
+    ownHeads: off.length ? "        self.off = [head for head in range(HEADS) if (kind, layer, head) in OFF]\n" : "",
+    switchOff: off.length ? "        heads = heads.clone()\n        heads[:, self.off] = 0\n" : "",
+    scale: settings.score === "scaled_dot" ? " / math.sqrt(D_MODEL // HEADS)" : "",
+    mask: settings.causal ? ".tril()" : "",
   };
-  const python = (value) => (value === true ? "True" : value === false ? "False" : String(value));
-  return TEMPLATE.replace(/«(\w+)»/g, (_, name) => python(values[name])).replace("OFF = {}", "OFF = set()");
+  return TEMPLATE.replace(/«(\w+)»/g, (_, name) => values[name]);
 }
+
+// Where the encodings of positions come from, how they are added, and what the embedding of source and target needs.
+const POSITIONS = {
+  none: { table: "", encoding: "", added: "", given: "", ofSource: "", ofTarget: "" },
+  learned: {
+    table: "        self.learned = nn.ParameterList(torch.randn(128, D_MODEL) * D_MODEL**-0.5 for _ in range(2))\n",
+    encoding: "",
+    added: " + encoding[: ids.shape[1]]",
+    given: ", encoding",
+    ofSource: ", self.learned[0]",
+    ofTarget: ", self.learned[1]",
+  },
+  sinusoidal: {
+    table: "",
+    encoding: `        position = torch.arange(ids.shape[1])[:, None]  # section 3.5
+        angle = position / 10000 ** (torch.arange(0, D_MODEL, 2) / D_MODEL)
+        encoding = torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
+`,
+    added: " + encoding",
+    given: "",
+    ofSource: "",
+    ofTarget: "",
+  },
+};
 
 const TEMPLATE =
   `"""Train a small encoder-decoder Transformer ("Attention Is All You Need", Vaswani et al. 2017) and watch it learn.
@@ -89,14 +115,10 @@ import torch
 from torch import nn
 
 LAYERS, HEADS, D_MODEL, D_FF = «n_layers», «n_heads», «d_model», «d_ff»
-POSITIONS = "«positions»"  # "sinusoidal", "learned" or "none"
-SCALED = "«score»" == "scaled_dot"  # divide the scores by the square root of d_k
-CAUSAL = «causal»  # the decoder's mask
 DROPOUT, LABEL_SMOOTHING = «dropout», «label_smoothing»
 RATE, WARMUP, COOLDOWN, STEPS, BATCH = «learning_rate», «warmup», «cooldown», «steps», «batch»
 CLIP_NORM, WEIGHT_DECAY, SEED = «clip_norm», «weight_decay», «seed»
-OFF = «off»  # heads switched off, such as ("cross", 0, 1)
-«example»
+«off»«example»
 
 NAMES = ["<pad>", "<s>", "</s>", *SYMBOLS]
 PAD, BOS, EOS = 0, 1, 2
@@ -112,20 +134,14 @@ class Attention(nn.Module):
         for matrix in (self.q, self.k, self.v):
             nn.init.xavier_uniform_(matrix.weight, gain=math.sqrt(0.5))
         nn.init.xavier_uniform_(self.o.weight, gain=1 / math.sqrt(2 * LAYERS))
-        self.off = [head for head in range(HEADS) if (kind, layer, head) in OFF]
-
+«ownHeads»
     def forward(self, x, memory, mask):
         split = lambda y: y.view(y.shape[0], y.shape[1], HEADS, D_MODEL // HEADS).transpose(1, 2)
         q, k, v = split(self.q(x)), split(self.k(memory)), split(self.v(memory))
-        scores = q @ k.transpose(2, 3)
-        if SCALED:
-            scores = scores / math.sqrt(D_MODEL // HEADS)
+        scores = q @ k.transpose(2, 3)«scale»
         self.weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
         heads = self.weights @ v
-        if self.off:
-            heads = heads.clone()
-            heads[:, self.off] = 0
-        return self.o(heads.transpose(1, 2).flatten(2))
+«switchOff»        return self.o(heads.transpose(1, 2).flatten(2))
 
 
 class Layer(nn.Module):
@@ -143,11 +159,14 @@ class Layer(nn.Module):
         nn.init.zeros_(self.feed_forward[0].bias)
         nn.init.zeros_(self.feed_forward[2].bias)
 
+    def add_and_norm(self, i, x, sublayer):
+        return self.norms[i](x + self.dropout(sublayer))
+
     def forward(self, x, mask, memory=None, memory_mask=None):
-        x = self.norms[0](x + self.dropout(self.self_attention(x, x, mask)))
+        x = self.add_and_norm(0, x, self.self_attention(x, x, mask))
         if self.cross_attention is not None:
-            x = self.norms[1](x + self.dropout(self.cross_attention(x, memory, memory_mask)))
-        return self.norms[2](x + self.dropout(self.feed_forward(x)))
+            x = self.add_and_norm(1, x, self.cross_attention(x, memory, memory_mask))
+        return self.add_and_norm(2, x, self.feed_forward(x))
 
 
 class Transformer(nn.Module):
@@ -160,28 +179,20 @@ class Transformer(nn.Module):
         self.encoder = nn.ModuleList(Layer("encoder", i) for i in range(LAYERS))
         self.decoder = nn.ModuleList(Layer("decoder", i) for i in range(LAYERS))
         self.dropout = nn.Dropout(DROPOUT)
-        if POSITIONS == "learned":
-            self.learned = nn.ParameterList(torch.randn(128, D_MODEL) * D_MODEL**-0.5 for _ in range(2))
-
-    def embed(self, ids, side):
+«table»
+    def embed(self, ids«given»):
         x = self.embedding(ids) * math.sqrt(D_MODEL)
-        if POSITIONS == "sinusoidal":  # section 3.5
-            position = torch.arange(ids.shape[1])[:, None]
-            angle = position / 10000 ** (torch.arange(0, D_MODEL, 2) / D_MODEL)
-            x = x + torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)
-        elif POSITIONS == "learned":
-            x = x + self.learned[side][: ids.shape[1]]
-        return self.dropout(x)
+«encoding»        return self.dropout(x«added»)
 
     def forward(self, src, tgt):
         """Return logits (batch, target, symbols)."""
         src_mask = (src != PAD)[:, None, None]
-        memory = self.embed(src, 0)
+        memory = self.embed(src«ofSource»)
         for layer in self.encoder:
             memory = layer(memory, src_mask)
         causal = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool)
-        tgt_mask = (causal.tril() if CAUSAL else causal)[None, None]
-        x = self.embed(tgt, 1)
+        tgt_mask = causal«mask»[None, None]
+        x = self.embed(tgt«ofTarget»)
         for layer in self.decoder:
             x = layer(x, tgt_mask, memory, src_mask)
         return x @ self.embedding.weight.T
