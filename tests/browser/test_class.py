@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
 from tests.browser.test_clinic import solve_first_case
-from tests.live_app import ROOT, app_server, open_expander, wait_for_script_run, wait_until
+from tests.live_app import ROOT, app_server, wait_for_script_run, wait_until
 
 TEACHER_TOKEN = "teacher-token-for-tests"
 KEEP_SOCKETS = """
@@ -56,7 +56,6 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     """Open a class with two students: Ann, on a phone, and Bob, who has entered no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
-    open_expander(teacher, "For teachers: open a class")
     teacher.get_by_label("Token", exact=True).fill(TEACHER_TOKEN)
     teacher.get_by_label("Your name, as students will see it").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()

@@ -86,7 +86,7 @@ def test_importance_has_two_definitions(
 
     app.toggle(key="importance-per-layer").set_value(True).run()
     check_drawn("normalised")
-    menu = next(box for box in app.get("button_group") if box.label == "Gates per")
+    menu = next(box for box in app.get("button_group") if box.label == "One gate for each")
     menu.set_value("position").run()
     assert not app.exception
     assert "what the code of Michel" in main_text(app)

@@ -24,8 +24,8 @@ def test_the_index_has_a_card_for_each_experiment_and_no_settings(visit: Visit) 
     assert names == [f"heads_up.experiment-{name}" for name in EXPERIMENTS]
     addresses = links(app)
     for name, title in EXPERIMENTS.items():
-        assert f"experiment={name}" in addresses[f"**{title}** →"]
-        assert QUESTIONS[name] in visible_text(app)
+        assert f"experiment={name}" in addresses[f"**{QUESTIONS[name]}** →"]
+        assert title in visible_text(app)
     assert not app.text_input
 
 

@@ -92,11 +92,14 @@ def law_lines(
     return figure
 
 
-def reachable_positions(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
+def reachable_positions(
+    grid: npt.NDArray[np.bool_], unit: str = "layers", *, dark: bool = False
+) -> go.Figure:
     """Draw which positions reach the last one: positions across, number of layers down.
 
     Args:
         grid: (depth, n); row i says which positions reach the last one through i layers.
+        unit: what a row adds, if not a layer.
     """
     ground, colour = ("#1c2733", DARK[0]) if dark else ("#eef2f6", LIGHT[0])
     depth, n = grid.shape
@@ -111,13 +114,13 @@ def reachable_positions(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> g
             colorscale=[[0, ground], [1, colour]],
             showscale=False,
             customdata=np.where(grid, "reaches", "does not reach").tolist(),
-            hovertemplate="position %{x}, layers %{y}: "
-            f"%{{customdata}} position {n}<extra></extra>",
+            hovertemplate=f"position %{{x}}, {unit} %{{y}}: %{{customdata}} position {n}"
+            "<extra></extra>",
             xgap=gap,
             ygap=gap,
         )
     )
-    lay_out(figure, "position in the input", "layers", dark, height=min(640, 150 + 22 * depth))
+    lay_out(figure, "position in the input", unit, dark, height=min(640, 150 + 22 * depth))
     figure.update_layout(showlegend=False)
     figure.update_xaxes(showgrid=False)
     figure.update_yaxes(

@@ -124,7 +124,8 @@ def _navigation_bar(file: str) -> Iterator[None]:
             page_link(page_file, entry.title)
         yield
         depth = getattr(state.page_view(), "depth", "")  # of the page Try
-        if depth != "bands":  # bands are between whole words
+        # Bands are between whole words; the other pages show no tokens.
+        if depth != "bands" and file not in (CLASS, "pages/learn.py", "pages/glossary.py"):
             display_names.exact_toggle()
         st.button(
             "Larger",

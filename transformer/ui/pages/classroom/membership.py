@@ -30,9 +30,10 @@ def join_or_open() -> None:
         frame.lead_text("Click **Join**. Your pages will then follow your teacher's.")
     else:
         frame.lead_text("Enter your teacher's code. Your pages will then follow your teacher's.")
-    with st.container(width=420):
-        _join(code)
-        with st.expander("For teachers: open a class"):
+    with st.container(horizontal=True, gap="medium"):
+        with st.container(width=420):
+            _join(code)
+        with st.container(width=420), st.expander("For teachers: open a class", expanded=True):
             _open()
 
 

@@ -21,7 +21,7 @@ QUESTIONS = {
     "importance": "Which heads does the model need?",
     "patching": "Where does a single word make the difference?",
     "attribution": "Which words did the model use to write a token?",
-    "alignment": "Does cross-attention align words?",
+    "alignment": "Do heads connect each word with its translation?",
     "roles": "What does each head do over many sentences?",
     "findings": "Which published claims hold for this model?",
 }

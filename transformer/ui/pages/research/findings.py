@@ -66,15 +66,18 @@ def show(model: Model) -> None:
         _summary([result for result in results.values() if result])
     with table.container(key="findings", gap="small"):
         _column_titles()
+        st.caption(
+            "Dot and line: the effect and its 95% interval. Dashed: the smallest effect that would "
+            "matter. The claim holds on the shaded side."
+        )
         for name, published in FINDINGS.items():
             _row(published, statuses[name], results[name])
             if state.view(Research).finding == name:
                 with st.container(border=True):
                     _card(model, corpus, published, shipped.get(name))
     table.caption(
-        "Click a claim for its rule and numbers. The dashed line is a threshold, the smallest "
-        "effect that would matter; the bar is the 95% interval of the effect. A claim **holds** if "
-        "the interval lies on the shaded side of the threshold, and **does not hold for this "
+        "Click a claim for its rule and numbers. It **holds** if the interval lies on the shaded "
+        "side of the dashed threshold, and **does not hold for this "
         "model** if it lies on the other side. If the interval contains the threshold, the result "
         "is **inconclusive**; more sentences may decide. The table shows the latest results of "
         "this server, or those shipped with the checkpoint."

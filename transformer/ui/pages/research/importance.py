@@ -28,9 +28,9 @@ COLUMNS = {
     "position": ("position", "position_normalised"),
 }
 DESCRIPTIONS = {
-    "sentence": "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, "
+    "sentence": "It is E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, "
     "equation 2). Effects of a head on different words of a sentence can cancel.",
-    "position": "E|∂L/∂ξ| of a gate ξ on each head's output at each position, mean over "
+    "position": "It is E|∂L/∂ξ| of a gate ξ on each head's output at each position, mean over "
     "positions: what the code of Michel et al. 2019 computes. Nothing cancels.",
 }
 PREVIEW_SENTENCES = 8
@@ -85,7 +85,9 @@ def _estimate(model: Model, corpus: Corpus) -> pd.DataFrame:
 
 def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     terms.heading("Importance by gradient", "Importance")
-    grids, settings = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    grids = st.container()
+    st.markdown("The darker a head, the more the loss is estimated to change without it.")
+    settings = st.container(horizontal=True, vertical_alignment="bottom")
     per_layer = settings.toggle(
         "Compare within each layer",
         key="importance-per-layer",
@@ -93,7 +95,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         "paper therefore divides the values of each layer by their Euclidean norm.",
     )
     gate = settings.segmented_control(
-        "Gates per", list(GATE_LABELS), format_func=GATE_LABELS.__getitem__,
+        "One gate for each", list(GATE_LABELS), format_func=GATE_LABELS.__getitem__,
         default="sentence", required=True, key="importance-gate",
     )  # fmt: skip
     column, normalised_column = COLUMNS[gate]
@@ -101,7 +103,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     quantity = "relative to its layer" if per_layer else "relative to the maximum"
     with grids:
         _grids(table.assign(shown=values), quantity, are_weights=True)
-    st.caption(f"{DESCRIPTIONS[gate]} It estimates the effect of removing the head, from one pass.")
+    st.caption(f"The estimate takes one pass. {DESCRIPTIONS[gate]}")
     _csv(table, "importance", model)
 
 

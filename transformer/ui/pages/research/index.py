@@ -16,14 +16,14 @@ PAGE = "pages/research.py"
 
 
 def show() -> None:
-    """Draw one card for each experiment: picture, title and question; the card is a link."""
+    """Draw one card for each experiment: picture, question and title; the card is a link."""
     frame.lead_text("Experiments on the attention heads of the loaded model.")
     with st.container(horizontal=True, key="page-cards"):
         for name, title in EXPERIMENTS.items():
             with st.container(border=True, gap="xsmall", key=f"page-card-{name}"):
                 _picture(name)(key=f"picture-{name}", data={})
-                frame.page_link(PAGE, f"**{title}** →", experiment=name)
-                st.caption(QUESTIONS[name])
+                frame.page_link(PAGE, f"**{QUESTIONS[name]}** →", experiment=name)
+                st.caption(title)
 
 
 def heading(experiment: str) -> None:

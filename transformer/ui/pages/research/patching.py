@@ -29,6 +29,7 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
 
 EXAMPLE_PAIRS = (
+    ("I am a student.", "I am a teacher."),
     ("She reads the letter.", "She reads the book."),
     ("My brother is tired.", "My sister is tired."),
     ("The red car is new.", "The red book is new."),
@@ -86,10 +87,11 @@ def _result(model: Model, pairs: list[tuple[str, str]]) -> None:
     """Draw the patches of the visitor's sentences, or of the first example pair."""
     view = state.view(Research)
     if not view.other:
-        if pairs and (example := _example(model, *pairs[0])):
-            clean, corrupted = (frame.plain(sentence) for sentence in pairs[0])
+        pair = next((pair for pair in pairs if pair[0] == view.text), pairs[0] if pairs else None)
+        if pair and (example := _example(model, *pair)):
+            clean, corrupted = map(frame.plain, pair)
             st.caption(f"Example: “{clean}” → “{corrupted}”")
-            _draw(model, example, *pairs[0])
+            _draw(model, example, *pair)
             st.caption("Write a corrupted sentence, or choose a pair below.")
         else:
             st.info("Write a corrupted sentence: the same with one word replaced.")

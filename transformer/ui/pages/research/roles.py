@@ -64,7 +64,6 @@ def _measured(model: Model, texts: Corpus) -> None:
     _default_head(report)
     with picture:
         _measure_grid(report)
-        _summary(report)
     _card(model, report, texts)
     _table(model, report, texts)
 
@@ -83,10 +82,6 @@ def _summary(report: Mapping[str, Any]) -> None:
     groups = Counter(card["role"]["group"] for card in report["cards"])
     n, without_role = len(report["cards"]), groups["none"]
     roles = [f"{groups[group]} {phrase}" for group, phrase in ROLE_PHRASES.items() if groups[group]]
-    st.markdown(
-        "One sentence shows what a head did once. Measured over many sentences, some heads have a "
-        "clear **role**; most do not."
-    )
     if roles:
         st.markdown(
             f"**{n - without_role} of {n} heads have a role here:** {'; '.join(roles)}. The "
@@ -101,6 +96,7 @@ def _summary(report: Mapping[str, Any]) -> None:
 
 def _measure_grid(report: Mapping[str, Any]) -> None:
     picture = st.container()
+    _summary(report)
     st.selectbox(width=280, **state.bound_choice("colour"))
     colour, view = state.view(Research).colour, state.view(Research)
     measure = MEASURES[colour]
@@ -118,7 +114,10 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
             - {("·", "none")}
         )
     )
-    legend = [f"{measure.label}, {measure.unit or 'share'}; one row per layer, one column per head"]
+    legend = [
+        "Click a head to see what it does",
+        f"{measure.label}, {measure.unit or 'share'}; one row per layer, one column per head",
+    ]
     if np.isnan(values).any():
         legend.append("No colour: not measured for this kind")
     if marks:

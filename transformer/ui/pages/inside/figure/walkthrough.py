@@ -44,8 +44,8 @@ def show(model: Model) -> None:
             st.header(stops.with_formulas(_title(stop)), anchor=False)
         if stop.attention:
             drawing.draw_figure_2(model, stop, trace)
-        st.latex(stop.box.equation)
         st.markdown(stops.with_formulas(display_names.display_text(stop.box.explanation)))
+        st.latex(stop.box.equation)
         if stop.box.stop == STOPS[-1]:
             next_token(model, trace)
         st.caption(_source_and_shape(stop.box.section, tables_of_box.shape))

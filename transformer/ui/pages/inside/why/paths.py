@@ -15,6 +15,7 @@ from transformer.analysis.table1.paths import (
     path_length,
     path_length_table,
     receptive_field,
+    recurrent_field,
     recurrent_steps,
 )
 from transformer.figures.complexity import Law, law_lines, reachable_positions
@@ -37,8 +38,8 @@ MEASURED_LENGTHS = (4, 8, 16, 32, 64, MAX_POSITIONS)
 
 def show() -> None:
     frame.lead_text(
-        "How many layers until the last position reads the first? Self-attention needs one, "
-        "with one step."
+        "How far is it from the first word to the last? With self-attention one step, at any "
+        "distance. Move **n** to change the length."
     )
     picture = st.container()
     view = sliders("n", "k", "r")
@@ -159,7 +160,7 @@ def _receptive_fields(n: int, view: Inside) -> None:
             if not math.isfinite(n_layers):
                 title = "**{name}**: no number of layers"
             if name == "recurrent":
-                title = "**{name}**: 1 layer of {steps} steps"
+                title = "**{name}**: {steps} steps in 1 layer"
             st.markdown(
                 title.format(
                     name=NAMES[name], count=format_count(n_layers), steps=recurrent_steps(n)
@@ -173,8 +174,9 @@ def _receptive_fields(n: int, view: Inside) -> None:
             f"through {n - 1} steps, each a product and a tanh. This is the path length in Table 1."
         )
     look_for(
-        "Each row adds one layer. Filled inputs have a non-zero gradient at the output of "
-        f"position {n}, the last one; the others cannot affect it, whatever is learned."
+        "Each row adds one layer, or one step inside the recurrent layer. Filled inputs have a "
+        f"non-zero gradient at the output of position {n}, the last one; the others cannot affect "
+        "it, whatever is learned."
     )
 
 
@@ -206,7 +208,11 @@ def _cached_lengths(n: int, k: int, r: int) -> pd.DataFrame:
 @cached()
 def _receptive_field(name: str, n: int, k: int, r: int, is_dark: bool) -> Figure:
     """Draw the receptive field of as many layers as connect all positions, or of two layers if no
-    number does."""
+    number does; of as many steps for the recurrent layer."""
+    if name == "recurrent":
+        figure = reachable_positions(recurrent_field(n).numpy(), "steps", dark=is_dark)
+        figure.update_layout(height=220, margin={"t": 8})
+        return figure
     depth = path_length(name, n, k, r)
     grid = receptive_field(name, n, int(depth) if np.isfinite(depth) else 2, k, r)
     figure = reachable_positions(grid.numpy(), dark=is_dark)
