@@ -129,6 +129,10 @@ class Record:
                 raise ValueError(f"{name} must be at least {minimum}, not {getattr(self, name)}")
 
 
+MAX_SIZE = 10_000_000
+"""Largest number of a model's config; larger ones are mistakes and overflow in PyTorch."""
+
+
 @dataclass(frozen=True)
 class ModelConfig(Record):
     """The shape of one encoder–decoder Transformer; the defaults are the paper's base model.
@@ -173,7 +177,11 @@ class ModelConfig(Record):
 
     def __post_init__(self) -> None:
         self._check_kinds()
-        self._check_at_least(1, "d_model", "n_layers", "n_heads", "d_ff", "max_len")
+        sizes = ("d_model", "n_layers", "n_heads", "d_ff", "max_len", "vocab_size")
+        self._check_at_least(1, *sizes)
+        for name in sizes:
+            if getattr(self, name) > MAX_SIZE:
+                raise ValueError(f"{name} must be at most {MAX_SIZE:,}, not {getattr(self, name)}")
         if self.d_model % self.n_heads:
             raise ValueError(f"d_model {self.d_model} must be a multiple of n_heads {self.n_heads}")
         if not 0 <= self.dropout < 1:

@@ -89,6 +89,18 @@ def test_an_invalid_file_is_refused(
     assert str(path) in result.err
 
 
+def test_nothing_is_translated_for_a_source_that_is_too_long_or_a_wrong_output(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.tsv"
+    path.write_text("Yes.\tOui.\n" + "word " * 600 + "\tmot\nNo.\tNon.\n", "utf-8")
+    result = shell("evaluate", checkpoint, path)
+    check_refused(result, "Sentence 2: The text has")
+    assert "sentences" not in result.err.split("error:")[0]  # no progress
+    check_refused(shell("evaluate", checkpoint, path, "--output", tmp_path), "is a folder; give")
+    check_refused(shell("evaluate", checkpoint, ""), "name of a file is empty")
+
+
 def test_consecutive_pairs_are_joined(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     sources, references = concatenate_sentences(
         ["A.", "B.", "C.", "D."], [["a1", "a2"], ["b1"], ["c1", "c2", "c3"], ["d1"]], 3

@@ -57,6 +57,8 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
         (["--task", "copy", "--vocab-size", "9"], "omit --vocab-size or --task"),
         (["--task", "copy", "--start-from", "x"], "omit --start-from or --task"),
         (["--task", "copy", "--steps", "0"], "steps must be at least 1, not 0"),
+        (["--task", "copy", "--max-pieces", "0"], "omit --max-pieces or --task"),
+        (["--task", "copy", "--d-ff", "9" * 20], "d_ff must be at most 10,000,000"),
         (["pairs.tsv", "--task", "copy"], "omit the files or --task"),
         (["pairs.tsv", "--option", "longest=3"], "--option needs --task"),
         ([], "or a task with --task"),
@@ -67,6 +69,14 @@ def test_an_invalid_option_gives_a_one_sentence_error(
 ) -> None:
     check_refused(shell("train", *arguments, "--run-folder", tmp_path / "run"), message)
     assert not (tmp_path / "run" / "config.json").exists()
+
+
+def test_an_empty_run_folder_is_not_the_working_folder(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_refused(shell("train", "--task", "copy", "--run-folder", ""), "--run-folder is empty")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:

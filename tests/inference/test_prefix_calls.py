@@ -85,6 +85,15 @@ def test_a_prefix_may_be_missing_empty_or_complete(
     assert (scored.ids, scored.method) == (result.ids, "forced")
 
 
+@pytest.mark.parametrize("ids", [[1.5], ["a"], [None]])
+def test_ids_are_whole_numbers(translator: Translator, ids: list[object]) -> None:
+    for name in ("prefix", "target"):
+        with pytest.raises(
+            TypeError, match=f"a {name} must be text or a sequence of whole numbers"
+        ):
+            translator.translate(TEXT, **{name: ids})
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -156,6 +156,14 @@ def test_a_store_of_another_vocabulary_is_refused(
         TokenStore.open(tmp_path / "s", other_vocabulary)
 
 
+def test_texts_that_the_vocabulary_does_not_know_are_refused(tmp_path: Path) -> None:
+    letters = Vocabulary.from_symbols(["a", "b", "c"])
+    TokenStore.build(tmp_path / "s", [("a b", "b x"), ("c", "c y")], letters)
+    with pytest.raises(ValueError, match="3 of 4 tokens are unknown to the vocabulary"):
+        TokenStore.build(tmp_path / "t", [("I see", "Je vois"), ("a", "oui")], letters)
+    assert not (tmp_path / "t").exists()
+
+
 def test_invalid_store_files_are_refused(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
 ) -> None:

@@ -34,7 +34,9 @@ def add_checkpoint(parser: argparse.ArgumentParser, name: str = "checkpoint") ->
 
 
 def check_output(path: str | None) -> None:
-    """Raise ValueError if the folder of an output file does not exist."""
+    """Raise ValueError if an output file is a folder, or its folder does not exist."""
+    if path is not None and Path(path).is_dir():
+        raise ValueError(f"{path!r} is a folder; give the name of a file")
     if path is not None and not Path(path).absolute().parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {Path(path).parent}")
 

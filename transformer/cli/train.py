@@ -135,6 +135,8 @@ def _specified_fields(
 
 
 def run(options: argparse.Namespace) -> int:
+    if not options.run:
+        raise ValueError("--run-folder is empty; give the path of a folder")
     if options.task is not None:
         return _train_task(options)
     if not options.train:
@@ -176,7 +178,7 @@ def _train_task(options: argparse.Namespace) -> int:
         "languages",
     )
     for name in file_options:
-        if getattr(options, name):
+        if getattr(options, name) not in (None, []):
             option = "the files" if name == "train" else f"--{name.replace('_', '-')}"
             raise ValueError(f"a task generates its own sentences: omit {option} or --task")
     config = make_run_config(

@@ -3,6 +3,7 @@ used."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 
 from transformer.config import ModelConfig
@@ -34,11 +35,21 @@ def encode_sources(
 def encode_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> list[int]:
     """Return the ids of a translation to force. Raises ValueError for a blank text."""
     if not isinstance(target, str):
-        return list(target)
+        return _whole_ids("target", target)
     ids = vocabulary.encode(target, target=True)
     if is_blank(target) or ids == [vocabulary.eos_id]:
         raise ValueError("There is no translation to force; write one first.")
     return ids
+
+
+def _whole_ids(label: str, ids: Iterable[int]) -> list[int]:
+    """Return ids, also those of numpy or torch, as a list. Raises TypeError for other values."""
+    try:
+        return [operator.index(id) for id in ids]
+    except TypeError:
+        raise TypeError(
+            f"a {label} must be text or a sequence of whole numbers, not {ids!r}"
+        ) from None
 
 
 def encode_prefix(
@@ -54,7 +65,7 @@ def encode_prefix(
     if isinstance(prefix, str):
         ids = vocabulary.encode(prefix, target=True)[:-1]
     else:
-        ids = list(prefix or ())
+        ids = _whole_ids("prefix", () if prefix is None else prefix)
     if ids and (targets is not None or options.get("method") == "forced"):
         raise ValueError(
             "pass either a target, which is only scored, or a prefix, which is continued"

@@ -206,6 +206,8 @@ def _checked_pair(source: str, target: str, src_name: str, tgt_name: str, number
 
 
 def _check_file(path: PathLike) -> None:
+    if not os.fspath(path):
+        raise CorpusError("The name of a file is empty; give the path of a text file.")
     if Path(path).is_dir():
         raise CorpusError(f"{path} is a folder; give a text file or a .gz of one.")
     if not Path(path).exists():

@@ -54,7 +54,8 @@ class TokenStore:
 
         Pairs with a side of more than `max_len` ids (including `</s>`) are dropped and counted in
         `n_dropped`. `progress` is called with the number of pairs read so far. The file appears
-        only when it is complete. Raises ValueError if no pair remains, and any error of `pairs`.
+        only when it is complete. Raises ValueError if no pair remains or more than half of the
+        tokens are unknown to the vocabulary, and any error of `pairs`.
         """
         if chunk < 1:
             raise ValueError(f"chunk is {chunk}; it must be at least 1.")
@@ -66,12 +67,16 @@ class TokenStore:
             b"max_len": str(max_len).encode(),
         }
         schema = pa.schema(fields, metadata=metadata)
-        n_read = n_kept = 0
+        n_read = n_kept = n_tokens = n_unknown = 0
         with atomic_path(path) as temporary:
             with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
                 for batch, n_in in _encoded(pairs, vocabulary, schema, max_len, chunk):
                     n_read += n_in
                     n_kept += batch.num_rows
+                    for column in batch.columns:
+                        ids = column.values.to_numpy()
+                        n_tokens += len(ids) - batch.num_rows  # without `</s>`
+                        n_unknown += int(np.count_nonzero(ids == vocabulary.unk_id))
                     # Arrow writes the schema first, before the number of dropped pairs is known; so
                     # each chunk stores the count up to itself, and the last one the total.
                     counts = {b"n_dropped": str(n_read - n_kept).encode()}
@@ -83,6 +88,11 @@ class TokenStore:
                     f"No pair to store: of {n_read} pairs, 0 have both sides within "
                     f"max_len={max_len} ids; give more text or a larger limit "
                     "(--max-pieces on the command line)."
+                )
+            if 2 * n_unknown > n_tokens:
+                raise ValueError(
+                    f"{n_unknown:,} of {n_tokens:,} tokens are unknown to the vocabulary; use one "
+                    "that was learned from such texts (--vocab-size on the command line)."
                 )
         return cls.open(path, vocabulary)
 

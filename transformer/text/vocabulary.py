@@ -101,7 +101,8 @@ class Vocabulary:
         if len(vocabulary) != size:
             raise ValueError(
                 f"The text is too small for {size} pieces: its {stream.count} sentences give "
-                f"{len(vocabulary)}; ask for {len(vocabulary)} or fewer, or give more text."
+                f"{len(vocabulary)}; ask for {len(vocabulary)} or fewer (--vocab-size on the "
+                "command line), or give more text."
             )
         return vocabulary
 

@@ -93,7 +93,15 @@ def evaluate(
     Args:
         progress: called with the number of sentences done.
         options: passed to `Translator.translate_batch`, for example beam_size=4.
+
+    Raises:
+        ValueError: before the first translation, for a source that cannot be translated.
     """
+    for number, source in enumerate(sources, start=1):
+        try:
+            translator.check(source)
+        except ValueError as error:
+            raise ValueError(f"Sentence {number}: {error}") from error
     # Batches of similar length need little padding.
     order = by_length([len(source) for source in sources])
     hypotheses = [""] * len(sources)
