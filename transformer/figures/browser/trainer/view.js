@@ -74,7 +74,7 @@ export function openTrainer(
   const ownForm = el("form", { class: "hu-trainer-own" }, ownInput, el("button", { class: "hu-button" }, "Try it"));
   ownForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    tryOwn();
+    attempt(tryOwn);
   });
   const pairsField = el("textarea", {
     rows: 6,
@@ -126,14 +126,14 @@ export function openTrainer(
     copy.textContent = "Link copied";
     setTimeout(() => copy.textContent = "Copy link", 2000);
   });
-  const save = button("Save the model", saveModel);
+  const save = button("Save the model", () => attempt(saveModel));
   const file = el("input", { type: "file", accept: ".safetensors", hidden: "" });
-  file.addEventListener("change", () => openFile(file.files[0]));
+  file.addEventListener("change", () => attempt(() => openFile(file.files[0])));
   const openSaved = button("Open a saved model", () => {
     file.value = ""; // the same file again is a change too
     file.click();
   });
-  const openInViews = button("Open in every view", openModel);
+  const openInViews = button("Open in every view", () => attempt(openModel));
   const script = button("Export as a PyTorch script", () => {
     attempt(() => download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py"));
   });
@@ -221,7 +221,7 @@ export function openTrainer(
   }
 
   function changeSetting(changed) {
-    if (knobs.forks) forkSelected(changed);
+    if (knobs.forks) attempt(() => forkSelected(changed));
     else restart(changed);
   }
 
@@ -229,7 +229,7 @@ export function openTrainer(
     const off = readOff(settingsOf(selected).off, { n_layers: 99, n_heads: 8 });
     if (off.has(code)) off.delete(code);
     else off.add(code);
-    forkSelected({ off: [...off].sort().join(",") });
+    attempt(() => forkSelected({ off: [...off].sort().join(",") }));
   }
 
   async function forkSelected(settings) {
@@ -237,17 +237,12 @@ export function openTrainer(
     if (!origin?.worker) return;
     // A fork of a finished run trains as long again.
     if (origin.state === "finished") settings = { ...settings, steps: origin.at + settingsOf(0).steps };
-    try {
-      readLink(writeLink(runs.planned({ parent: origin.id, step: Math.max(origin.at, 1), settings }))); // refuses what is impossible
-      const run = await runs.fork(origin, settings);
-      [selected, frameShown] = [run.id, -1];
-      problem.hidden = true;
-      if (runs.paused) runs.resume();
-      onLink(currentLink(), true);
-    } catch (error) {
-      showProblem(error);
-    }
-    touch();
+    readLink(writeLink(runs.planned({ parent: origin.id, step: Math.max(origin.at, 1), settings }))); // refuses what is impossible
+    const run = await runs.fork(origin, settings);
+    [selected, frameShown] = [run.id, -1];
+    problem.hidden = true;
+    if (runs.paused) runs.resume();
+    onLink(currentLink(), true);
   }
 
   async function compare() {
@@ -265,62 +260,45 @@ export function openTrainer(
   }
 
   async function tryOwn() {
-    const run = runs.all[selected];
-    try {
-      own = { text: ownInput.value, ...await runs.ask(run, { type: "translate", text: ownInput.value }) };
-      problem.hidden = true;
-      example = SHOWN_EXAMPLES;
-    } catch (error) {
-      showProblem(error);
-    }
-    touch();
+    const text = ownInput.value;
+    own = { text, ...await runs.ask(runs.all[selected], { type: "translate", text }) };
+    problem.hidden = true;
+    example = SHOWN_EXAMPLES;
   }
 
   async function saveModel() {
-    try {
-      const run = runs.all[selected];
-      const savedRun = {
-        link: writeLink(runs.pathTo(run)),
-        step: run.at,
-        pairs: run.settings.task === "pairs" ? pairs : null,
-      };
-      const { safetensors } = await runs.ask(run, { type: "weights", savedRun });
-      const file = new Blob([safetensors], { type: "application/octet-stream" });
-      download(file, `${settingsOf(selected).task}.safetensors`);
-    } catch (error) {
-      showProblem(error);
-    }
+    const run = runs.all[selected];
+    const savedRun = {
+      link: writeLink(runs.pathTo(run)),
+      step: run.at,
+      pairs: run.settings.task === "pairs" ? pairs : null,
+    };
+    const { safetensors } = await runs.ask(run, { type: "weights", savedRun });
+    const file = new Blob([safetensors], { type: "application/octet-stream" });
+    download(file, `${settingsOf(selected).task}.safetensors`);
   }
 
   // Go on with a model that this page has saved.
   async function openFile(chosen) {
-    try {
-      if (chosen.size > MAX_FILE_BYTES) {
-        throw new RangeError(`The file has ${Math.round(chosen.size / 1e6)} MB; a model of this page has at most 100.`);
-      }
-      const opened = readModelFile(new Uint8Array(await chosen.arrayBuffer()));
-      pairs = opened.pairs;
-      begin(opened.planned, opened.state);
-    } catch (error) {
-      showProblem(error);
+    if (chosen.size > MAX_FILE_BYTES) {
+      throw new RangeError(`The file has ${Math.round(chosen.size / 1e6)} MB; a model of this page has at most 100.`);
     }
+    const opened = readModelFile(new Uint8Array(await chosen.arrayBuffer()));
+    pairs = opened.pairs;
+    begin(opened.planned, opened.state);
   }
 
   // Give the model to the views of whole sentences: the app stores it as a finished run.
   async function openModel() {
-    try {
-      const run = runs.all[selected];
-      const settings = settingsOf(selected);
-      await onOpen({
-        model: await runs.ask(run, { type: "weights" }),
-        settings: { ...settings, steps: Math.max(run.at, 1) },
-        title: titleOf(settings.task),
-        points: thinned(accuracyPoints(run)),
-        examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
-      });
-    } catch (error) {
-      showProblem(error);
-    }
+    const run = runs.all[selected];
+    const settings = settingsOf(selected);
+    await onOpen({
+      model: await runs.ask(run, { type: "weights" }),
+      settings: { ...settings, steps: Math.max(run.at, 1) },
+      title: titleOf(settings.task),
+      points: thinned(accuracyPoints(run)),
+      examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
+    });
   }
 
   function onReport(run, report) {
@@ -354,12 +332,15 @@ export function openTrainer(
     if (text) showProblem(new Error(text));
   }
 
-  function attempt(action) {
+  // An action of the visitor; an error is shown as its sentence.
+  /** @param {() => unknown} action */
+  async function attempt(action) {
     try {
-      action();
+      await action();
     } catch (error) {
       showProblem(error);
     }
+    touch();
   }
 
   function showProblem(error) {
