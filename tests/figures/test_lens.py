@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 
-from transformer.figures.lens import lens_curve, lens_map
+from transformer.figures.lens import lens_map
 
 TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
 
@@ -35,17 +34,3 @@ def test_every_cell_has_its_probability_and_its_word() -> None:
     assert heat.text[2][1] == "<b>&lt;b&gt;</b>"  # the chosen one, in bold, and as text
     hover = heat.customdata[1][0]
     assert hover.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
-
-
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_curve_of_a_word(dark: bool) -> None:
-    probability, rank = np.array([0.0, 0.25, 0.9]), np.array([7000, 12, 1])
-    figure = lens_curve(TITLES, "<i>", probability, rank, dark=dark)
-    np.testing.assert_array_equal(figure.data[0].y, probability)
-    np.testing.assert_array_equal(figure.data[1].y, rank)
-    assert figure.layout.title.text == "“&lt;i&gt;”"
-    # Ranks grow downwards on a logarithmic scale, and each layer is written once.
-    assert (figure.layout.yaxis2.type, figure.layout.yaxis2.autorange) == ("log", "reversed")
-    assert list(figure.layout.xaxis2.ticktext) == ["embedding", "layer 0"]
-    assert list(figure.layout.xaxis2.tickvals) == [0, 1]
-    assert list(figure.data[0].customdata) == list(TITLES)

@@ -1,4 +1,4 @@
-"""Figures of the logit lens: each state's most probable token, and one token through the layers."""
+"""Figure of the logit lens: the most probable token of each state."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Float, Int
-from plotly.subplots import make_subplots
+from jaxtyping import Float
 
-from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.plots import RAMP
 from transformer.figures.theme import theme
 
@@ -29,7 +27,6 @@ def lens_map(
     tokens: Sequence[Sequence[Sequence[str]]],
     probabilities: Float[np.ndarray, "sites positions k"],
     *,
-    marked: int | None = None,
     dark: bool = False,
 ) -> go.Figure:
     """Draw the most probable token of every state: layers down, positions across.
@@ -42,7 +39,6 @@ def lens_map(
         reads, chosen: at each position, the token read and the token written.
         tokens: tokens of each state and position, the most probable first.
         probabilities: their probabilities.
-        marked: a position to draw a frame around.
 
     Raises:
         ValueError: if labels and probabilities do not match.
@@ -90,55 +86,6 @@ def lens_map(
         title="token read → token written", side="top", tickangle=-40, **_ticks(pairs)
     )
     figure.update_yaxes(autorange="reversed", **_ticks([_plain(title) for title in titles]))
-    if marked is not None:
-        colour = (DARK if dark else LIGHT)[2]  # the selection is green in all figures
-        figure.add_shape(
-            type="rect",
-            x0=marked - 0.5,
-            x1=marked + 0.5,
-            y0=-0.5,
-            y1=sites - 0.5,
-            line={"color": colour, "width": 3},
-        )
-    return figure
-
-
-def lens_curve(
-    titles: Sequence[str],
-    word: str,
-    probability: Float[np.ndarray, " sites"],
-    rank: Int[np.ndarray, " sites"],
-    *,
-    dark: bool = False,
-) -> go.Figure:
-    """Draw probability and rank of one token at every state; rank 1 is the most probable."""
-    colours = DARK if dark else LIGHT
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    names = [_plain(title) for title in titles]
-    for row, values, name, number_format in (
-        (1, probability, "probability", ".2%"),
-        (2, rank, "rank", ",d"),
-    ):
-        figure.add_scatter(
-            x=np.arange(len(titles)),
-            y=values,
-            mode="lines+markers",
-            line={"color": colours[row - 1], "width": 2.5},
-            marker={"size": 8, "symbol": ("circle", "square")[row - 1]},
-            customdata=names,
-            hovertemplate=f"%{{customdata}}<br>{name} %{{y:{number_format}}}<extra></extra>",
-            row=row,
-            col=1,
-        )
-    _lay_out(figure, dark, 430)
-    figure.update_layout(showlegend=False, title={"text": f"“{_plain(word)}”", "x": 0})
-    figure.update_yaxes(title="probability", tickformat=".0%", range=[-0.03, 1.05], row=1)
-    figure.update_yaxes(title="rank (log)", type="log", autorange="reversed", dtick=1, row=2)
-    # One tick per layer: where the part before the comma changes.
-    parts = [name.partition(",")[0] for name in names]
-    starts = [index for index, part in enumerate(parts) if part not in parts[:index]]
-    figure.update_xaxes(tickangle=-40, row=2, **_ticks([parts[index] for index in starts], starts))
-    figure.update_xaxes(showticklabels=False, row=1)
     return figure
 
 
@@ -159,9 +106,9 @@ def _plain(text: str) -> str:
     return f"{small_space}{escaped[1:]}" if escaped[1:] and escaped[0] == "▁" else escaped
 
 
-def _ticks(labels: Sequence[str], positions: Sequence[int] | None = None) -> dict[str, Any]:
+def _ticks(labels: Sequence[str]) -> dict[str, Any]:
     return {
-        "tickvals": list(range(len(labels)) if positions is None else positions),
+        "tickvals": list(range(len(labels))),
         "ticktext": list(labels),
         "showgrid": False,
         "zeroline": False,

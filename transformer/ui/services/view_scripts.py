@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -59,9 +60,9 @@ def _french_pairs() -> bytes:
 
 def _script(request: Request) -> Response:
     name = request.path_params["name"]
-    compressed = _compressed(name)
-    if compressed is None:
+    if name not in _files():
         return PlainTextResponse(MISSING, 404)
+    compressed = _compressed(name)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
     is_in_hash = not name.endswith(FRENCH_PAIRS)  # they depend on Python's grammar
     headers = {"cache-control": CACHE_CONTROL if is_in_hash else "no-cache"}
@@ -72,33 +73,18 @@ def _script(request: Request) -> Response:
     return Response(gzip.decompress(compressed), headers=headers, media_type=kind)
 
 
-def _compressed(name: str) -> bytes | None:
-    if name == _name(training_path(FRENCH_PAIRS)):
-        return _compressed_pairs()
-    return _compressed_files().get(name) if "/" in name else _compressed_views().get(name)
-
-
 @cache
-def _compressed_views() -> dict[str, bytes]:
-    """Return every view's script by its file name, gzipped."""
-    return {_name(path(view)): gzip.compress(served_script(view), mtime=0) for view in COMPONENTS}
-
-
-@cache
-def _compressed_files() -> dict[str, bytes]:
-    """Return `trainer_files` by their paths in an address, gzipped."""
-    return {
-        _name(training_path(file)): gzip.compress(content, mtime=0)
-        for file, content in trainer_files().items()
+def _files() -> dict[str, Callable[[], bytes]]:
+    """Return what makes each file, by its name in an address. The pairs of French take a second."""
+    training = {file: partial(trainer_files().__getitem__, file) for file in trainer_files()}
+    addresses: dict[str, Callable[[], bytes]] = {
+        **{path(view): partial(served_script, view) for view in COMPONENTS},
+        **{training_path(file): make for file, make in training.items()},
+        training_path(FRENCH_PAIRS): _french_pairs,
     }
+    return {address.removeprefix(f"{FOLDER}/"): make for address, make in addresses.items()}
 
 
 @cache
-def _compressed_pairs() -> bytes:
-    """Return the pairs of French, gzipped. They take a second to make, so nothing else waits for
-    them."""
-    return gzip.compress(_french_pairs(), mtime=0)
-
-
-def _name(path: str) -> str:
-    return path.removeprefix(f"{FOLDER}/")
+def _compressed(name: str) -> bytes:
+    return gzip.compress(_files()[name](), mtime=0)

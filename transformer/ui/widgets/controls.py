@@ -6,13 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.text import Vocabulary
 from transformer.text.languages import language_name
 from transformer.ui.base import state
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import display_names, frame, training_facts
+from transformer.ui.widgets.callbacks import controlled
 
 FIELD_CHARACTERS, PHONE_FIELD_CHARACTERS = 60, 34
 """Characters that a text field shows at least, and on a phone: a longer sentence is repeated below
@@ -30,14 +30,12 @@ def sentence_examples(model: Model) -> None:
     description = model.description
     if description.examples:
         example = state.view().text if state.view().text in description.examples else None
-        st.session_state["example"] = st.session_state["example_shown"] = example
         st.pills(
             "Examples",
             description.examples,
-            key="example",
             required=True,  # a second click does not deselect
             label_visibility="collapsed",
-            on_change=_on_example_choice,
+            **controlled("example", example, _choose_example),
         )
     training_facts.show_training_facts(model)
 
@@ -55,17 +53,24 @@ def sentence_field(model: Model) -> None:
             key="whole-sentence" if length > FIELD_CHARACTERS else "full-sentence-on-phone"
         ):
             st.caption(frame.plain(state.view().text))
-    if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):
+    if unknown := unknown_words(model, state.view().text):
         st.caption(
-            f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
+            f"Not in the vocabulary: {frame.plain(', '.join(unknown))}. The model reads "
             f"{_unknown_token_text()} instead."
         )
 
 
 @cached()
-def _unknown_words(digest: str, text: str, _vocabulary: Vocabulary) -> list[str]:
-    unk = _vocabulary.unk_id
-    return [word for word in dict.fromkeys(text.split()) if unk in _vocabulary.encode(word)]
+def unknown_words(model: Model, text: str) -> list[str]:
+    """Return up to five words with characters that are not in the vocabulary."""
+    vocabulary = model.translator.vocabulary
+    words = dict.fromkeys(text.split())
+    return [word for word in words if vocabulary.unk_id in vocabulary.encode(word)][:5]
+
+
+def _choose_example(text: str) -> None:
+    if text != state.view().text:  # the browser may send the previous choice again
+        state.change(text=text)
 
 
 def target_language(model: Model) -> None:
@@ -177,10 +182,3 @@ def decoding_method(model: Model) -> None:
 def suggested_translation(model: Model) -> str:
     """Return the placeholder of the translation field: a reference translation if there is one."""
     return model.description.translation(state.view().text) or "A correct translation"
-
-
-def _on_example_choice() -> None:
-    # After a quick change of page the browser may send the previous choice again.
-    chosen = st.session_state["example"]
-    if chosen is not None and chosen != st.session_state["example_shown"]:
-        state.change(text=chosen)

@@ -113,7 +113,7 @@ def component_data(
         "prefix": list(request.prefix),
         "off": request.off,
         "has_alternatives": request.with_alternatives,
-        "unknown": _unknown(model, text),
+        "unknown": controls.unknown_words(model, text),
         "reads": description.source,
         "writes": description.target,
         "languages": list(description.languages or ("", "")),
@@ -228,13 +228,6 @@ def _cached_alternatives(
 ) -> WordAlternatives:
     hooks = trace_cache.heads_off(_model, off)
     return word_alternatives(_model.translator, _cached_trace.trace.translation, hooks=hooks)
-
-
-def _unknown(model: Model, text: str) -> list[str]:
-    """Return up to five words with characters that are not in the vocabulary."""
-    vocabulary = model.translator.vocabulary
-    words = dict.fromkeys(text.split())
-    return [word for word in words if vocabulary.unk_id in vocabulary.encode(word)][:5]
 
 
 def below_bands(model: Model) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.analysis.inside.logit_lens import Lens
 from transformer.analysis.inside.logit_lens import lens as logit_lens
-from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
+from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_map
 from transformer.inference import Trace
 from transformer.ui.base import state
 from transformer.ui.pages.inside.figure import stops
@@ -14,7 +14,6 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names
-from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 
@@ -33,7 +32,6 @@ def show(model: Model) -> None:
         "the first layers repeat the input token, and the next token appears in later ones."
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
-    position = _position_choice(lens)
     titles = [display_names.display_text(title) for title in lens.titles]
     figure = lens_map(
         titles,
@@ -44,7 +42,6 @@ def show(model: Model) -> None:
             for row in lens.top_tokens
         ],
         lens.top_probabilities,
-        marked=position,
         dark=dark(),
     )
     # Wide enough for the tokens; a phone scrolls it.
@@ -52,43 +49,11 @@ def show(model: Model) -> None:
     st.html(f"<style>.st-key-inside-lens > * {{ min-width: {min_width}px; }}</style>")
     with picture:
         chart(figure, "lens-map")
-    curve = lens_curve(
-        titles,
-        display_names.token(lens.chosen[position]),
-        lens.probability[:, position],
-        lens.rank[:, position],
-        dark=dark(),
-    )
-    chart(curve, "lens-curve")
     st.caption(
         "The logit lens was introduced by nostalgebraist (2020). This model has LayerNorm after "
         "every residual connection, so each state except the embedding is normalised like the "
         "last one. Only the last was trained to predict tokens."
     )
-
-
-def _position_choice(lens: Lens) -> int:
-    """Draw a menu of output tokens. Return the decoder position whose curve to draw."""
-    count = len(lens.rows)
-    row = state.view().row
-    position = row if 0 <= row < count else _latest_position(lens)
-
-    def label(number: int) -> str:
-        token_read, token_written = (
-            display_names.token(lens.rows[number]),
-            display_names.token(lens.chosen[number]),
-        )
-        return f"{display_names.number(number)}: {token_read} → {token_written}"
-
-    binding = controlled("lens-word", position, lambda row: state.change(row=row))
-    st.selectbox("Output token", range(count), format_func=label, width=360, **binding)
-    return position
-
-
-def _latest_position(lens: Lens) -> int:
-    """Return the position whose output token reaches rank 1 in the latest layer."""
-    layers_at_rank_1 = (lens.rank == 1)[::-1].cumprod(axis=0).sum(axis=0)
-    return int(layers_at_rank_1.argmin())
 
 
 @cached()

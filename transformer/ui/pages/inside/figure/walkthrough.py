@@ -88,21 +88,18 @@ def _navigation_buttons(stop: Stop) -> None:
 
 
 def _head_choice(model: Model, head: int) -> None:
-    st.session_state["inside-head"] = st.session_state["inside-head-shown"] = head
     st.segmented_control(
         "Head",
         list(range(model.n_heads)),
         format_func=display_names.number,
-        key="inside-head",
-        on_change=_on_head_change,
         required=True,
+        **controlled("inside-head", head, _choose_head),
     )
 
 
-def _on_head_change() -> None:
-    selected = st.session_state["inside-head"]
-    if selected is not None and selected != st.session_state["inside-head-shown"]:
-        state.change(head=selected)
+def _choose_head(head: int) -> None:
+    if head != state.view().head:  # the browser may send the previous choice again
+        state.change(head=head)
 
 
 def next_token(model: Model, trace: Trace) -> None:
