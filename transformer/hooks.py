@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +49,13 @@ class Hooks(Mapping[str, HookFn]):
         length. Then one pass over an output equals all of its decoding steps, and `translate` keeps
         the keys and values of earlier tokens instead of running the whole decoder at every step.
 
-        Raises TypeError for a function that cannot be called with a tensor and a name."""
+        Raises TypeError for anything but functions of a tensor and a name, by names."""
+        argument: Any = functions
+        if not (isinstance(argument, Mapping) and all(isinstance(name, str) for name in argument)):
+            raise TypeError(
+                "Hooks takes a dictionary of functions by the names of hook points, not "
+                f"{functions!r:.100}"
+            )
         self._functions, self.causal = dict(functions), causal
         self._resolved: tuple[Sequence[str], Hooks] | None = None  # for the model of the last call
         for function, name in {id(f): (f, n) for n, f in self._functions.items()}.values():
@@ -309,10 +316,15 @@ def select(names_filter: NamesFilter, hook_names: Sequence[str]) -> tuple[str, .
 
     Raises:
         ValueError: for a name or pattern that matches nothing, or a function that accepts nothing.
+        TypeError: for a filter of another type.
     """
     if names_filter is None:
         return tuple(hook_names)
     if not callable(names_filter):
+        if not isinstance(names_filter, Iterable):
+            raise TypeError(
+                f"a filter is a name, names or a function of a name, not {names_filter!r}"
+            )
         patterns = [names_filter] if isinstance(names_filter, str) else names_filter
         return tuple(
             dict.fromkeys(name for pattern in patterns for name in matching(pattern, hook_names))

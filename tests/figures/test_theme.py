@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from transformer import figures
 from transformer.figures import heatmap
@@ -68,6 +69,10 @@ def test_cells_are_the_weights_and_repeated_tokens_are_separate() -> None:
     figure = heatmap(matrix, ROWS, COLUMNS, title="<i>Layer 0</i>")
     np.testing.assert_allclose(np.square(figure.data[0].z), matrix, rtol=1e-6)
     np.testing.assert_allclose(figure.data[0].customdata, matrix, rtol=1e-6)
+    tensor = torch.tensor(matrix, dtype=torch.float64, requires_grad=True)
+    assert heatmap(tensor, ROWS, COLUMNS, title="<i>Layer 0</i>") == figure
+    rounded = heatmap(tensor.bfloat16(), ROWS, [0, 1, 2, 3])  # type: ignore[list-item]
+    np.testing.assert_allclose(rounded.data[0].customdata, matrix, rtol=1e-2)
     layout = figure.to_plotly_json()["layout"]
     assert layout["xaxis"]["tickvals"] == [0, 1, 2, 3]
     assert layout["xaxis"]["ticktext"] == ["▁the", "&lt;b&gt;", "▁the", "&lt;/s&gt;"]

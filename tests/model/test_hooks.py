@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from tests.model.small import SRC, TGT, capture, make_model
-from transformer.hooks import HookFn, HookPoint, Hooks
+from transformer.hooks import HookFn, HookPoint, Hooks, select
 from transformer.model import Transformer
 
 ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"]
@@ -323,3 +323,14 @@ def test_pytorch_hooks_work_on_a_hook_point(before: bool) -> None:
 def test_functions_with_other_parameters_are_refused(function: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         Hooks({"a": function})
+
+
+@pytest.mark.parametrize("functions", [None, [1], {3: torch.relu}])
+def test_other_values_than_functions_by_names_are_refused(functions: Any) -> None:
+    with pytest.raises(TypeError, match="Hooks takes a dictionary of functions by the names"):
+        Hooks(functions)
+
+
+def test_a_filter_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match="a filter is a name, names or a function of a name, not 3"):
+        select(3, ["hook_logits"])  # type: ignore[arg-type]

@@ -36,7 +36,9 @@ def heatmap(
     Raises:
         ValueError: if labels and weights do not match, or a weight is not from 0 to 1.
     """
-    weights = np.asarray(weights)  # it may be a tensor
+    if hasattr(weights, "detach"):  # a tensor, of any device and number format
+        weights = weights.detach().cpu().double().numpy()
+    weights = np.asarray(weights)
     if weights.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights of shape {weights.shape} do not fit {len(rows)} row labels and "
@@ -78,7 +80,7 @@ def _ticks(labels: Sequence[str]) -> dict[str, object]:
     """Return tick settings with escaped labels, as Plotly interprets some HTML in them."""
     return {
         "tickvals": list(range(len(labels))),
-        "ticktext": [escape(label, quote=False) for label in labels],
+        "ticktext": [escape(str(label), quote=False) for label in labels],
         "showgrid": False,
         "zeroline": False,
     }

@@ -93,6 +93,7 @@ class Trace(TraceTensors):
 
         Raises:
             ValueError: for an unknown name or value, with the valid ones.
+            TypeError: if `other` is not a trace.
         """
         return ExplorerView(_explorer_data(self, other), {"view": view, **state})
 
@@ -231,4 +232,6 @@ def _explorer_data(trace: Trace, other: Trace | None) -> list[PackedTrace]:
     """Return the explorer's data of one trace, or of two to compare."""
     if other is None:
         return [PackedTrace(trace)]
+    if not isinstance(other, Trace):
+        raise TypeError(f"a trace is compared with another trace, not with {other!r:.100}")
     return [PackedTrace(trace, "A"), PackedTrace(other, "B")]
