@@ -79,13 +79,6 @@ export function log(x: f64): f64 {
 export function multiply(
   a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32,
 ): void {
-  multiplyInto(a, ai, ak, b, bk, bj, c, ldc, start, lds, M, N, K, false);
-}
-
-/** With `room`, C may be written up to the next multiple of 8 columns. */
-function multiplyInto(
-  a: usize, ai: i32, ak: i32, b: usize, bk: i32, bj: i32, c: usize, ldc: i32, start: usize, lds: i32, M: i32, N: i32, K: i32, room: bool,
-): void {
   if (M < 4 && bk == 1 && ak == 1 && K % 4 == 0) return dotProducts(a, ai, b, bj, c, ldc, start, lds, M, N, K);
   for (let j = 0; j < N; j += 8) {
     const columns = min(8, N - j), from = at(b, j * bj), addend = start ? at(start, j) : 0;
@@ -95,7 +88,7 @@ function multiplyInto(
       panel = PANEL;
       step = 32;
     }
-    if (columns == 8 || room) multiplyPanel(a, ai, ak, panel, step, at(c, j), ldc, addend, lds, M, K);
+    if (columns == 8) multiplyPanel(a, ai, ak, panel, step, at(c, j), ldc, addend, lds, M, K);
     else {
       if (addend) copyColumns(addend, lds, TAIL, 8, M, columns);
       multiplyPanel(a, ai, ak, panel, step, TAIL, 8, addend ? TAIL : 0, 8, M, K);
@@ -295,8 +288,8 @@ function unpackHalf(from: usize, count: i32): void {
 /**
  * softmax(scale · Q Kᵀ) V of each head. `table` has four integers per sequence: its first query row, how many, its first
  * key row, how many. Rows of q, k, v and y have `width` floats, `size` per head. `weights` gets one matrix after the
- * other, (sequence, head), in rows of `padded(keys)` floats. With `causal` 1, later keys have weight 0; with
- * 2, all but the next one have.
+ * other, (sequence, head), in rows of `padded(keys)` floats: products with what follows the last key are computed too, and
+ * replaced by 0. With `causal` 1, later keys have weight 0; with 2, all but the next one have.
  */
 export function attend(
   q: usize, k: usize, v: usize, y: usize, weights: usize, table: usize, sequences: i32, heads: i32, size: i32, scale: f32, causal: i32,
@@ -307,7 +300,7 @@ export function attend(
     for (let h = 0; h < heads; h++) {
       const query = at(q, load<i32>(table) * width + h * size), y0 = at(y, load<i32>(table) * width + h * size);
       const key = at(k, load<i32>(table, 8) * width + h * size), value = at(v, load<i32>(table, 8) * width + h * size);
-      multiplyInto(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, keys, size, true);
+      multiply(query, width, 1, key, 1, width, weights, ld, 0, 0, queries, ld, size);
       for (let i = 0; i < queries; i++) softmax(at(weights, i * ld), causal ? min(keys, keys - queries + i + causal) : keys, ld, scale);
       multiply(weights, ld, 1, value, width, 1, y0, width, 0, 0, queries, size, keys);
       weights = at(weights, queries * ld);
@@ -341,7 +334,7 @@ export function attendBack(
     for (let h = 0; h < heads; h++) {
       const query = load<i32>(table) * width + h * size, key = load<i32>(table, 8) * width + h * size;
       multiply(weights, 1, ld, at(gy, query), width, 1, at(gv, key), width, at(gv, key), width, keys, size, queries);
-      multiplyInto(at(gy, query), width, 1, at(v, key), 1, width, ROWS, ld, 0, 0, queries, keys, size, true);
+      multiply(at(gy, query), width, 1, at(v, key), 1, width, ROWS, ld, 0, 0, queries, ld, size);
       for (let i = 0; i < queries; i++) {
         const a = at(weights, i * ld), g = at(ROWS, i * ld);
         for (let j = keys; j < ld; j++) store<f32>(at(g, j), 0);
