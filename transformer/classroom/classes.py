@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
 from collections.abc import Callable, Collection
 
 from transformer.classroom.classroom import Classroom
@@ -18,9 +17,6 @@ from transformer.classroom.codes import (
     read_name,
 )
 
-BLOCK_MINUTES = 10
-MAX_TRACKED = 4096
-"""Maximum number of visitors and addresses tracked; the oldest are dropped first."""
 IDLE_SECONDS = 3 * 3600
 """Seconds without activity of its teachers after which a class ends."""
 
@@ -28,45 +24,6 @@ IDLE_SECONDS = 3 * 3600
 MAX_JOINS, JOIN_SECONDS = 40, 60
 """Maximum number of students who may join from one address within this time, so that one person
 cannot take all seats of a class at once."""
-
-
-class Attempts:
-    """Wrong guesses of the last `BLOCK_MINUTES`. Not thread-safe; `Classes` holds the lock.
-
-    A visitor can delete the cookie, so addresses are limited too, with a higher limit, since a
-    whole school may share one.
-    """
-
-    def __init__(self, visitor: int, address: int, clock: Callable[[], float]) -> None:
-        """
-        Args:
-            visitor: wrong guesses allowed for one visitor; address: for one address.
-            clock: monotonic clock in seconds.
-        """
-        self._limits, self._clock = (visitor, address), clock
-        self._wrong_times: OrderedDict[tuple[int, str], deque[float]] = OrderedDict()
-
-    def is_blocked(self, visitor: str, address: str) -> bool:
-        """Whether a limit is reached."""
-        return any(
-            len(self._recent(key)) >= limit
-            for key, limit in zip(enumerate((visitor, address)), self._limits, strict=True)
-        )
-
-    def record_wrong(self, visitor: str, address: str) -> None:
-        for key in enumerate((visitor, address)):
-            recent = self._recent(key)
-            recent.append(self._clock())
-            self._wrong_times[key] = recent
-            self._wrong_times.move_to_end(key)
-        while len(self._wrong_times) > MAX_TRACKED:
-            self._wrong_times.popitem(last=False)
-
-    def _recent(self, key: tuple[int, str]) -> deque[float]:
-        times = self._wrong_times.get(key, deque())
-        while times and times[0] <= self._clock() - 60 * BLOCK_MINUTES:
-            times.popleft()
-        return times
 
 
 class Classes:
@@ -97,27 +54,27 @@ class Classes:
         self._by_teaching_code: dict[str, Classroom] = {}
         self._by_visitor: dict[str, Classroom] = {}  # students and teachers
         self._teacher_last_seen: dict[str, float] = {}  # by code
-        self._tokens = Attempts(5, 30, clock)
-        self._codes = Attempts(20, 2000, clock)
-        self._join_times: OrderedDict[str, deque[float]] = OrderedDict()  # by address
+        # By address and the visitor's hash: no visitor is known after leaving.
+        self._join_times: dict[tuple[str, int], float] = {}
 
     def __len__(self) -> int:
         return len(self._by_code)
 
-    def open(self, token: str, visitor: str, address: str = "", name: str = "") -> Classroom:
+    def open(self, token: str, visitor: str, name: str = "") -> Classroom:
         """Open a class with this visitor as its teacher.
 
         Raises:
-            ClassroomError: for a wrong token or too many wrong guesses, if there are too many
-                classes, and if the visitor is in a class already.
+            ClassroomError: for a wrong token, if there are too many classes, and if the visitor is
+                in a class already.
         """
         name = read_name(name)
         self._end_idle()
         with self._lock:
-            self._check_guess(self._tokens, visitor, address, is_token(token, self._token), (
-                "This is not the teacher's token. You find it in limits.toml, or on the console "
-                "where the app was started."
-            ))  # fmt: skip
+            if not is_token(token, self._token):
+                raise ClassroomError(
+                    "This is not the teacher's token. You find it in limits.toml, or on the "
+                    "console where the app was started."
+                )
             self._require_no_class(visitor)
             if len(self._by_code) >= self._max_classes:
                 raise ClassroomError(
@@ -151,12 +108,11 @@ class Classes:
         with self._lock:
             teaches = len(code) != CODE_LENGTH
             classroom = (self._by_teaching_code if teaches else self._by_code).get(code)
-            if classroom is None:  # only then, so that others' guesses keep nobody out
-                self._check_guess(self._codes, visitor, address, False, (
+            if classroom is None:
+                raise ClassroomError(
                     "There is no class with this code; look again, or ask your teacher whether it "
                     "is still open."
-                ))  # fmt: skip
-            assert classroom is not None
+                )
             is_same = self._by_visitor.get(visitor) is classroom
             if not is_same or (classroom.is_teacher(visitor) and not teaches):
                 self._require_no_class(visitor)
@@ -164,6 +120,8 @@ class Classes:
                 self._check_join_rate(address)
             (classroom.join_as_teacher if teaches else classroom.join)(visitor, name)
             self._by_visitor[visitor] = classroom
+            if not is_same and not teaches:
+                self._join_times[address, hash(visitor)] = self._clock()
         return classroom
 
     def class_of(self, visitor: str) -> Classroom | None:
@@ -249,26 +207,10 @@ class Classes:
             raise ClassroomError(f"You are in a class already; {action} that one first.")
 
     def _check_join_rate(self, address: str) -> None:
-        times, now = self._join_times.setdefault(address, deque()), self._clock()
-        self._join_times.move_to_end(address)
-        if len(self._join_times) > MAX_TRACKED:
-            self._join_times.popitem(last=False)
-        while times and times[0] <= now - JOIN_SECONDS:
-            times.popleft()
-        if len(times) >= MAX_JOINS:
+        since = self._clock() - JOIN_SECONDS
+        self._join_times = {join: at for join, at in self._join_times.items() if at > since}
+        if sum(network == address for network, _ in self._join_times) >= MAX_JOINS:
             raise ClassroomError(
                 f"More than {MAX_JOINS} students joined from your network within {JOIN_SECONDS} "
                 "seconds; try again in a minute."
             )
-        times.append(now)
-
-    def _check_guess(
-        self, attempts: Attempts, visitor: str, address: str, is_correct: bool, message: str
-    ) -> None:
-        if attempts.is_blocked(visitor, address):
-            raise ClassroomError(
-                f"There were too many wrong attempts; try again in {BLOCK_MINUTES} minutes."
-            )
-        if not is_correct:
-            attempts.record_wrong(visitor, address)
-            raise ClassroomError(message)

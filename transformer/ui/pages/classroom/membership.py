@@ -62,7 +62,7 @@ def _open() -> None:
         name = st.text_input("Your name, as students will see it", max_chars=MAX_NAME_LENGTH)
         if not st.form_submit_button("Open a class"):
             return
-    live_classes.classes().open(token, visitor.ensure_id(), visitor.address_hash(), name)
+    live_classes.classes().open(token, visitor.ensure_id(), name)
     state.rerun_page()
 
 
