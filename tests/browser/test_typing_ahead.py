@@ -90,6 +90,7 @@ def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
         ("?depth=heads", ".hu-mosaic [role=radio]"),
         ("inside", ".hu-box"),
         ("inside", ".st-key-larger button"),
+        ("learn", ".st-key-open-steps button"),
     ):
         for link_is_first, delay_ms in ((True, 0), (True, 40), (False, 150)):
             page.goto(f"{app}/{path}")

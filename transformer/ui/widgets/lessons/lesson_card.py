@@ -113,6 +113,9 @@ def open_requested(page: str) -> None:
 
     An address that shows an answer leads to the question, if this visitor has not answered it.
     """
+    if state.displayed_file() not in (None, page):  # a link was clicked just before or after
+        for key in (_NEXT_PAGE, _OPENED_LESSON):
+            st.session_state.pop(key, None)
     if target := st.session_state.pop(_NEXT_PAGE, ""):
         if target != page:
             st.switch_page(target, query_params=state.params(target))
