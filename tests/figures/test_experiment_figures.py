@@ -44,7 +44,6 @@ def test_every_head_has_a_thumbnail() -> None:
     header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
     assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
     assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
-    assert not header["moved"]
     for kind in KINDS:
         expected = np.stack([side.traced.weights(kind, layer) for layer in range(3)])
         np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), expected, atol=0.005)
@@ -67,18 +66,6 @@ def test_thumbnails_keep_the_greatest_weight(weights: np.ndarray, limit: int) ->
                 down = slice(y * rows // height, (y + 1) * rows // height)
                 across = slice(x * columns // width, (x + 1) * columns // width)
                 assert pooled[h, y, x] == weights[h, down, across].max()
-
-
-def test_changes_of_heads_for_comparable_kinds() -> None:
-    side = PackedTrace(fake_trace(["a", "b"], ["<s>", "c"]))
-    moved = {"decoder": np.arange(12, dtype=np.float32).reshape(3, 4) / 12}
-    data = switchboard_data(side, KINDS, "", moved=moved, chosen=("decoder", 2, 1))
-    header, parts = unpack(data)
-    assert [kind["name"] for kind in header["kinds"]] == ["decoder"]
-    assert (header["moved"], header["chosen"]) == (True, ["decoder", 2, 1])
-    np.testing.assert_array_equal(parts["moved.decoder"].array, moved["decoder"])
-    with pytest.raises(ValueError, match=r"decoder has values of shape \(4, 3\) for \(3, 4\)"):
-        switchboard_data(side, KINDS, "", moved={"decoder": moved["decoder"].T})
 
 
 def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 from functools import partial
 from typing import Any
 
@@ -63,9 +64,9 @@ def original_trace(translator: Translator) -> Trace:
 def attention_changes(app: AppTest) -> dict[str, np.ndarray]:
     """Return every head's change in attention, as sent to the browser."""
     for element in browser_views(app):
-        header, parts = unpack(element.proto.bytes)
-        if header.get("moved"):
-            return {name.removeprefix("moved."): part.array for name, part in parts.items()}
+        if element.proto.component_name.endswith("headgrid"):
+            grids = json.loads(element.proto.json)["grids"]
+            return {grid["name"]: np.square(grid["levels"]) for grid in grids}
     return {}
 
 

@@ -1,4 +1,4 @@
-"""Data of `switchboard.js`: all heads as switches, or coloured by how much each changed."""
+"""Data of `switchboard.js`: all heads as switches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float, Integer
 
 from transformer.figures.packed_trace import PackedTrace
-from transformer.figures.packing import COARSE, Part, pack, quantize
+from transformer.figures.packing import COARSE, pack, quantize
 from transformer.measures.head_codes import LETTERS
-from transformer.measures.kinds import AttentionKind, Head
+from transformer.measures.kinds import AttentionKind
 
 THUMBNAIL_CELLS = 24
 """Maximum height and width of a head's thumbnail, in cells."""
@@ -21,44 +21,25 @@ def switchboard_data(
     labels: Mapping[AttentionKind, str],
     off: str,
     *,
-    moved: Mapping[str, Float[np.ndarray, "layers heads"]] | None = None,
-    chosen: Head | None = None,
     large: bool = False,
 ) -> bytes:
-    """Return what `switchboard.js` draws: a switch with a thumbnail per head, or with `moved` a
-    button per head.
+    """Return what `switchboard.js` draws: a switch with a thumbnail per head.
 
     Args:
         side: the trace whose heads are shown.
         labels: label of each kind of attention.
         off: the heads that are switched off, in the form that `parse_heads` reads.
-        moved: how much each head changed, from 0 to 1, by kind; other kinds are left out.
-        chosen: kind, layer and head of the selected head.
-
-    Raises:
-        ValueError: if the values of a kind have another shape than its heads.
     """
-    kinds = [kind for kind in side.kinds if moved is None or kind in moved]
     parts = []
-    for kind in kinds:
-        if moved is None:
-            layers = [side.traced.weights(kind, layer) for layer in range(side.depths[kind])]
-            pictures = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in layers])
-            parts.append(quantize(f"thumbs.{kind}", pictures, COARSE))
-        else:
-            shape = (side.depths[kind], int(side.traced.config["n_heads"]))
-            if moved[kind].shape != shape:
-                raise ValueError(
-                    f"{kind} has values of shape {moved[kind].shape} for {shape} heads"
-                )
-            parts.append(Part(f"moved.{kind}", moved[kind].astype("<f4")))
+    for kind in side.kinds:
+        layers = [side.traced.weights(kind, layer) for layer in range(side.depths[kind])]
+        pictures = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in layers])
+        parts.append(quantize(f"thumbs.{kind}", pictures, COARSE))
     header = {
-        "kinds": [{"name": k, "letter": LETTERS[k], "label": labels[k]} for k in kinds],
+        "kinds": [{"name": k, "letter": LETTERS[k], "label": labels[k]} for k in side.kinds],
         "n_layers": int(side.traced.config["n_layers"]),
         "n_heads": int(side.traced.config["n_heads"]),
         "off": off,
-        "moved": moved is not None,
-        "chosen": None if chosen is None else list(chosen),
         "large": large,
     }
     return pack(header, parts)

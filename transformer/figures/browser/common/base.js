@@ -102,16 +102,15 @@ export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count -
 // Steps of the arrow keys as [right, down].
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-// Moves the focus in rows of buttons with the arrow keys; Tab then returns to the button that has it. Rows and columns
-// before `first` are skipped.
+// Moves the focus in rows of buttons with the arrow keys; Tab then returns to the button that has it.
 /** @param {KeyboardEvent} event @param {HTMLElement[][]} rows */
-export function moveInGrid(event, rows, first = 0) {
+export function moveInGrid(event, rows) {
   if (!(event.key in ARROWS)) return;
   const [right, down] = ARROWS[event.key];
   const target = /** @type {HTMLElement} */ (event.target);
   const row = rows.findIndex((buttons) => buttons.includes(target));
-  const buttons = rows[Math.max(clampIndex(row + down, rows.length), first)];
-  const next = buttons[Math.max(clampIndex(rows[row].indexOf(target) + right, buttons.length), first)];
+  const buttons = rows[clampIndex(row + down, rows.length)];
+  const next = buttons[clampIndex(rows[row].indexOf(target) + right, buttons.length)];
   event.preventDefault();
   event.stopPropagation();
   for (const button of rows.flat()) if (button.tabIndex === 0) button.tabIndex = -1;

@@ -1,10 +1,8 @@
-// All heads of all kinds as small buttons. In the switchboard, each button switches a head, layer, column or kind
-// on or off; where the view shows how much each head has changed, a button selects its head. `.show(bytes)` takes
-// the data of figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
+// All heads of all kinds as small buttons: each switches a head, layer, column or kind on or off. `.show(bytes)` takes
+// the data of figures/switchboard.py; `report({ off })` is called for every switch.
 
-import { colours, el, moveInGrid, textOn } from "../common/base.js";
+import { colours, el, moveInGrid } from "../common/base.js";
 import { readOff, writeOff } from "../common/head-codes.js";
-import { makeBar } from "../common/legend.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { unpack } from "../trace/packing.js";
 import { paintThumb } from "../common/thumbnail.js";
@@ -18,16 +16,9 @@ export function switchboardView(container, report) {
   let pendingReports = []; // reported values that the server has not sent back yet
   const status = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
-  const bar = makeBar();
-  const legend = el(
-    "figcaption",
-    { class: "hu-legend" },
-    bar.node,
-    el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"),
-  );
   const boards = el("div", { class: "hu-kindrow" });
   const state = el("div", { class: "hu-switchstate" }, status, allOn);
-  const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, boards, state, legend);
+  const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, boards, state);
   let grids = []; // { kind, cells: rows of buttons; the first of each row and column switches all of it }
   container.append(frame);
 
@@ -46,14 +37,11 @@ export function switchboardView(container, report) {
   function redraw() {
     if (!header || !frame.isConnected) return;
     frame.dataset.size = header.large ? "large" : "normal";
-    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved]);
+    const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads]);
     if (key !== builtKey) build();
     builtKey = key;
     const theme = colours(frame);
-    for (const grid of grids) header.moved ? drawMoved(grid, theme) : drawSwitches(grid, theme);
-    [state.hidden, legend.hidden] = [header.moved, !header.moved];
-    if (header.moved) bar.draw(theme.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
-    if (header.moved) return;
+    for (const grid of grids) drawSwitches(grid, theme);
     const total = header.kinds.length * header.n_layers * header.n_heads;
     status.textContent = headsOff.size
       ? `${headsOff.size} of ${total} heads off: ${namesOff(headsOff)}`
@@ -79,32 +67,26 @@ export function switchboardView(container, report) {
       (_, row) =>
         Array.from({ length: header.n_heads + 1 }, (_, column) => {
           const head = row && column;
-          if (header.moved && !head) {
-            return el("span", { class: column ? "hu-column" : "hu-row" }, edgeText(row, column));
-          }
           const button = el("button", {
             type: "button",
             class: head ? "hu-thumb" : "hu-edge",
-            role: header.moved ? "radio" : "switch",
+            role: "switch",
             "aria-label": labelOf(row, column),
             title: labelOf(row, column),
             "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
             tabindex: row === 1 && column === 1 ? "0" : "-1",
-          }, head && !header.moved ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
-          button.addEventListener(
-            "click",
-            () => (header.moved ? choose(kind, row, column) : toggle(kind, row, column)),
-          );
+          }, head ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
+          button.addEventListener("click", () => toggle(kind, row, column));
           return button;
         }),
     );
     const grid = el("div", {
       class: "hu-grid",
-      role: header.moved ? "radiogroup" : "group",
-      "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
+      role: "group",
+      "aria-label": `${kind.label}. ${KIND_KEYS}`,
     }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
-    grid.addEventListener("keydown", (event) => moveInGrid(event, cells, header.moved ? 1 : 0));
+    grid.addEventListener("keydown", (event) => moveInGrid(event, cells));
     return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
@@ -143,12 +125,6 @@ export function switchboardView(container, report) {
     redraw();
   }
 
-  function choose(kind, row, column) {
-    header.chosen = [kind.name, row - 1, column - 1];
-    redraw();
-    report({ kind: kind.name, layer: row - 1, head: column - 1 });
-  }
-
   function drawSwitches(grid, theme) {
     const { kind, cells } = grid;
     const thumbs = parts.get(`thumbs.${kind.name}`);
@@ -173,27 +149,6 @@ export function switchboardView(container, report) {
           kind.name === "decoder",
           theme.ramp,
         );
-      })
-    );
-  }
-
-  function drawMoved({ kind, cells }, theme) {
-    const { values } = parts.get(`moved.${kind.name}`);
-    const [name, layer, head] = header.chosen || [];
-    cells.slice(1).forEach((rowCells, l) =>
-      rowCells.slice(1).forEach((button, h) => {
-        const share = values[l * header.n_heads + h];
-        const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
-        const chosen = kind.name === name && l === layer && h === head;
-        button.style.background = theme.css(level);
-        button.style.color = textOn(theme.css(level));
-        button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
-        button.classList.toggle("hu-out", headsOff.has(`${kind.letter}${l}.${h}`));
-        button.setAttribute("aria-checked", String(chosen));
-        button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${
-          headsOff.has(`${kind.letter}${l}.${h}`) ? ", off" : ""
-        }`;
-        button.setAttribute("aria-label", button.title);
       })
     );
   }

@@ -255,7 +255,7 @@ function switchboard(trace, off) {
     pooled.forEach((part, i) => values.set(part.values, i * part.values.length));
     return quantize(`thumbs.${name}`, { shape: [n_layers, ...pooled[0].shape], values }, 255);
   });
-  return pack({ kinds, n_layers, n_heads, off, moved: false, chosen: null, large: false, exact: false }, parts);
+  return pack({ kinds, n_layers, n_heads, off, large: false, exact: false }, parts);
 }
 
 // Words with unknown tokens.

@@ -24,10 +24,12 @@ from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, frame
+from transformer.ui.widgets.views import component
 
 MAX_TOKENS = 128
 """Maximum length of source and target; longer tables are slow and hard to read."""
 _PRUNED_KEY = "pruned-heads"
+_switchboard = component("switchboard")
 
 
 def show(model: Model) -> None:
@@ -85,7 +87,7 @@ def _heads(cached_trace: CachedTrace) -> None:
         view.off,
         large=view.size == "large",
     )
-    switch_results.switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
+    _switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
 
 
 def _controls(model: Model) -> None:

@@ -10,9 +10,9 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.before_after import before_after_bars
+from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.state import KINDS
-from transformer.figures.switchboard import switchboard_data
-from transformer.measures.kinds import checked_kind
+from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home
@@ -26,7 +26,7 @@ from transformer.ui.widgets.python_program import escaped_token
 from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
 
-switchboard = component("switchboard")
+_grid = component("headgrid")
 Shares = npt.NDArray[np.float32]
 
 
@@ -58,12 +58,12 @@ def show_changes(
     _exports(model, plan, comparison)
 
 
-def attention_changes(comparison: Comparison) -> dict[str, Shares]:
+def attention_changes(comparison: Comparison) -> dict[AttentionKind, Shares]:
     """Return every head's change in attention by kind."""
     return {kind: comparison.attention(kind) for kind in KINDS}
 
 
-def attention_change_table(shares: dict[str, Shares]) -> pd.DataFrame:
+def attention_change_table(shares: dict[AttentionKind, Shares]) -> pd.DataFrame:
     """Return one row per head: kind, layer, head, and the change in its attention."""
     rows = [
         (kind, layer, head, float(share))
@@ -77,20 +77,20 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
     view = state.view(Home)
     shares = attention_changes(comparison)
-    explorer_state = cached_trace.packed.resolved(view.explorer())
-    data = switchboard_data(
-        cached_trace.packed,
-        KINDS,
-        view.off,
-        moved=shares,
+    selected = cached_trace.packed.resolved(view.explorer())
+    data = headgrid_data(
+        [_changes_of_kind(kind, by_head) for kind, by_head in shares.items()],
+        low=0.0,
+        high=1.0,
+        legend="Share of the head's attention that moved to other tokens; colour by square root.",
         chosen=(
-            checked_kind(explorer_state["kind"]),
-            int(explorer_state["layer"]),
-            int(explorer_state["head"]),
+            checked_kind(selected["kind"]),
+            int(selected["layer"]),
+            int(selected["head"]),
         ),
         large=view.size == "large",
     )
-    switchboard(key="moved-heads", data=data, on_choice_change=_select_head)
+    _grid(key="moved-heads", data=data, on_choice_change=_select_head)
     table = attention_change_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     greatest = (
@@ -104,11 +104,29 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     )
 
 
+def _changes_of_kind(kind: AttentionKind, by_head: Shares) -> Grid:
+    """Return the grid of one kind, with percentages from 0.5% in its cells."""
+    shares = by_head.tolist()
+    marks = [[f"{100 * share:.0f}" if share >= 0.005 else "" for share in row] for row in shares]
+    descriptions = [
+        [
+            f"{KINDS[kind]}, {display_names.head(layer, head)}: {100 * share:.1f}%"
+            for head, share in enumerate(row)
+        ]
+        for layer, row in enumerate(shares)
+    ]
+    return Grid(kind, KINDS[kind], np.sqrt(by_head), marks, descriptions)
+
+
 def _select_head() -> None:
     choice = st.session_state["moved-heads"]["choice"]
-    kind, layer, head = (choice.get(name) for name in ("kind", "layer", "head"))
-    if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
-        state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
+    state.change(
+        kind=checked_kind(choice["grid"]),
+        layer=int(choice["row"]),
+        head=int(choice["column"]),
+        row=-1,
+        column=-1,
+    )
 
 
 def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
