@@ -208,3 +208,9 @@ def test_mismatched_weights_are_refused(weights: dict[str, Any], message: str) -
     with pytest.raises(ValueError, match=r".") as raised:
         Trace.from_weights(SRC, TGT, **weights)
     assert message in str(raised.value)
+
+
+def test_ids_instead_of_tokens_are_refused() -> None:
+    message = r"a token must be a string, not 7; tokenizer\.convert_ids_to_tokens\(ids\) returns"
+    with pytest.raises(ValueError, match=message):
+        Trace.from_weights([7, 8], encoder=[random_weights(2, 2, 2)])  # type: ignore[list-item]

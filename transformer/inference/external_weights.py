@@ -30,6 +30,12 @@ def trace_fields(
     for invalid weights, or weights that do not match the tokens or each other."""
     if isinstance(src_tokens, str) or isinstance(tgt_tokens, str):
         raise ValueError("the tokens must be a list of words or pieces, not a string")
+    for token in (*src_tokens, *(tgt_tokens or ()), *(predicted_tokens or ())):
+        if not isinstance(token, str):
+            raise ValueError(
+                f"a token must be a string, not {token!r}; tokenizer.convert_ids_to_tokens(ids) "
+                "returns those of ids"
+            )
     src, tgt = mark_word_starts(src_tokens), mark_word_starts(tgt_tokens or ())
     if predicted_tokens is None:  # each row predicts the token that the next row reads
         predicted = (*tgt[1:], "…") if tgt else ()
