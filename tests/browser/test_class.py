@@ -177,6 +177,7 @@ def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
     expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
     bob.add_init_script(KEEP_SOCKETS)
     bob.reload()
+    wait_until(bob, "window.classSockets.length > 0")
     for target in ("Train", "Look inside", "Research"):
         wait_for_script_run(bob)
         bob.locator(".st-key-navigation-bar").get_by_role("link", name=target, exact=True).evaluate(

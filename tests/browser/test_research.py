@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 @pytest.mark.journey
 def test_a_card_opens_its_experiment_and_the_breadcrumb_leads_back(app: str, page: Page) -> None:
     page.goto(f"{app}/research?text=She paints.&sentences=4")
-    page.get_by_role("link", name="Head roles").click()
+    page.get_by_role("link", name="What does each head do over many sentences?").click()
     expect(page).to_have_url(re.compile(r"experiment=roles"))
     expect(page.get_by_role("heading", name="Head roles")).to_be_visible()
     wait_for_script_run(page)

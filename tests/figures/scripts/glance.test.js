@@ -5,8 +5,8 @@ import { test } from "node:test";
 
 import {
   bandsOf,
+  closestChoice,
   firstDifference,
-  leastConfident,
   stepDuration,
   stepSentence,
   strongest,
@@ -113,11 +113,11 @@ test("percentages are rounded and punctuation is removed", () => {
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 
-test("the least confident word has alternatives and was not forced", () => {
-  const words = [word([1], 0.2), word([1], 0.6, 0, [{}]), word([1], 0.4, 0, [{}])];
-  assert.equal(leastConfident(words), 2);
-  assert.equal(leastConfident(words, 2), 1);
-  assert.equal(leastConfident([word([1], 0.2)]), -1);
+test("the closest choice has the most probable alternative and was not forced", () => {
+  const words = [word([1], 0.2), word([1], 0.6, 0, [{ p: 0.1 }]), word([1], 0.7, 0, [{ p: 0.2 }, { p: 0.05 }])];
+  assert.equal(closestChoice(words), 2);
+  assert.equal(closestChoice(words, 2), 1);
+  assert.equal(closestChoice([word([1], 0.2)]), -1);
 });
 
 test("a pointed head brings its own weights", () => {

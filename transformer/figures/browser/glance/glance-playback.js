@@ -96,13 +96,10 @@ function attendedWords(word) {
   return [verb, { source: first }, ` (${wholePercent(top)})`];
 }
 
-// The model's own word with the lowest probability among those with alternatives; -1 if there is none.
-export function leastConfident(words, forcedWord = -1) {
-  let index = -1;
-  words.forEach((word, i) => {
-    if (i !== forcedWord && word.alternatives.length && (index < 0 || word.p < words[index].p)) index = i;
-  });
-  return index;
+// The model's own word with the most probable alternative; -1 if no word has any.
+export function closestChoice(words, forcedWord = -1) {
+  const best = words.map(({ alternatives }, i) => i === forcedWord ? 0 : alternatives[0]?.p ?? 0);
+  return strongest(best).find((i) => best[i] > 0) ?? -1;
 }
 
 // `force(alternative)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
@@ -139,7 +136,7 @@ export function makePlayback({ force, undo, toggle, go }) {
       ? `${count} ${count === 1 ? "word" : "words"}`
       : `word ${currentStep + 1} of ${count}`;
     details.setAttribute("aria-live", playing ? "off" : "polite");
-    const describedWord = isComplete || showSummary ? leastConfident(data.words, data.forced_word) : currentStep;
+    const describedWord = isComplete || showSummary ? closestChoice(data.words, data.forced_word) : currentStep;
     const key = JSON.stringify([
       data.number,
       data.has_alternatives,
@@ -171,14 +168,18 @@ export function makePlayback({ force, undo, toggle, go }) {
 
   function summarySentence(data, describedWord) {
     if (!data.words.length) return ["The translation is empty."];
-    const hint = "Hover over a word to see which source words it attends to; click it to see how it was chosen.";
+    const time = data.to === "input" ? "just after writing it" : "while writing it";
+    const hint = `Hover over a word to see what the marked head attends to ${time}; click it to see how it was chosen.`;
     if (describedWord < 0) return [hint];
-    const { text, p } = data.words[describedWord];
+    const { text, p, alternatives: [alternative] } = data.words[describedWord];
+    const word = (name) => el("strong", {}, el("bdi", {}, withoutPunctuation(name)));
     return [
       hint,
-      " The model is least confident about ",
-      el("strong", {}, el("bdi", {}, withoutPunctuation(text))),
-      ` (${wholePercent(p)}).`,
+      " The closest choice was ",
+      word(text),
+      ` (${wholePercent(p)}) before `,
+      word(alternative.text),
+      ` (${wholePercent(alternative.p)}).`,
     ];
   }
 
