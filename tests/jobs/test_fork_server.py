@@ -25,17 +25,19 @@ def fork_servers() -> list[psutil.Process]:
 
 def test_a_worker_starts_with_pytorch_and_its_own_memory_of_it_is_small(tmp_path: Path) -> None:
     """Importing PyTorch in a new process takes at least 100 MB that no other process shares."""
+    others = leaks.children()
     with Jobs(tmp_path, Limits(workers=1, nice=0), trainer=FAKE_TRAINER) as jobs:
         start_workers(jobs)
-        (worker,) = leaks.children()
+        (worker,) = leaks.children() - others
         assert "libtorch" in {Path(file.path).name[:8] for file in worker.memory_maps()}
         assert worker.memory_full_info().uss < 60e6
 
 
 def test_a_killed_fork_server_is_replaced_and_its_workers_go_on(tmp_path: Path) -> None:
+    others = leaks.children()
     with Jobs(tmp_path, Limits(workers=1, nice=0), trainer=FAKE_TRAINER) as jobs:
         start_workers(jobs)
-        (worker,) = leaks.children()
+        (worker,) = leaks.children() - others
         killed = fork_servers()
         for server in killed:
             server.kill()

@@ -260,9 +260,6 @@ def is_memory_limited() -> bool:
 def main(settings: dict[str, Any]) -> int:
     """Execute jobs; the settings are the folder of jobs, the worker's id and fields of `Kind`."""
     kind = Kind(**{field.name: settings[field.name] for field in fields(Kind)})
-    if sys.platform != "win32":
-        niceness = os.getpriority(os.PRIO_PROCESS, 0)
-        os.nice(max(0, kind.nice - niceness))
     reports = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a job prints is no report
     print(json.dumps({"pid": os.getpid()}), file=reports, flush=True)
@@ -281,6 +278,9 @@ def main(settings: dict[str, Any]) -> int:
 
 
 if __name__ == "__main__":
-    code = main(json.loads(sys.argv[1]))
+    worker_settings = json.loads(sys.argv[1])
+    if sys.platform != "win32":
+        os.nice(worker_settings["nice"])
+    code = main(worker_settings)
     sys.stderr.flush()
     os._exit(code)  # everything is written; torch shuts down slowly
