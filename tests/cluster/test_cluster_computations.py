@@ -66,6 +66,7 @@ def test_progress_is_received_and_cancelling_is_sent(
     assert time.monotonic() < start + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
 
+@pytest.mark.slow
 def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path) -> None:
     killed_worker = cluster.start_worker()
     with service_on_cluster(cluster, tmp_path) as service:

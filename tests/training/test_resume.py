@@ -56,6 +56,7 @@ OPTIONS = shlex.split(
 )
 
 
+@pytest.mark.slow
 def test_same_command_resumes_after_kill_9(pairs_file: Path, tmp_path: Path) -> None:
     """A separate process is killed, and the last line of its metrics is truncated."""
     runs = {name: RunFolder(tmp_path / name) for name in ("reference", "killed")}

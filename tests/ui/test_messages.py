@@ -90,6 +90,7 @@ def test_the_server_survives_any_message(
     assert other_visitor.text == other_text
 
 
+@pytest.mark.slow
 def test_a_text_message_closes_the_connection_without_a_traceback(
     checkpoints: Path, tmp_path: Path
 ) -> None:
