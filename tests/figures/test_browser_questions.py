@@ -91,6 +91,20 @@ def test_the_model_in_the_browser_gives_the_same_questions(
     assert n_questions > len(replies) / 3
 
 
+def test_the_answers_of_a_sentence_with_repeated_words_are_all_different() -> None:
+    """Words and marks that occur twice, in sentences that questions are made of."""
+    model = models.load("en-fr", APP_FOLDER / "checkpoints" / "en-fr")
+    texts = ("house house of dog?", "river eaten what they cat of dog who rains ? they woman has?")
+    replies = lesson_replies(
+        [case_data(lesson, LessonCase(model, text)) for lesson in BROWSER_LESSONS for text in texts]
+    )
+    asked = [reply["question"]["options"] for reply in replies if "question" in reply]
+    assert len(asked) > len(texts)
+    for options in asked:
+        labels = [option["label"] for option in options]
+        assert len({*labels}) == len(labels), labels
+
+
 def test_only_lessons_about_a_picture_of_one_sentence_are_asked_by_the_browser() -> None:
     """The answers of the others follow from formulas, other models, or numbers of Look inside."""
     names = {lesson.name for lesson in BROWSER_LESSONS}

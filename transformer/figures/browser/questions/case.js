@@ -194,7 +194,9 @@ export const argmax = (values) => Array.from(values).reduce((best, value, i) => 
 /** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
 export const argsortDescending = (values) =>
   Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
-// The first four of these positions, without repetition, in sentence order.
-/** @param {number[]} positions */
-export const firstFour = (positions) => [...new Set(positions)].slice(0, 4).sort((a, b) => a - b);
+// The first four of these positions with different labels, in sentence order: a word can occur twice.
+/** @param {number[]} positions @param {string[]} labels of all positions */
+export const firstFour = (positions, labels) =>
+  positions.filter((position, i) => positions.findIndex((other) => labels[other] === labels[position]) === i)
+    .slice(0, 4).sort((a, b) => a - b);
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -39,7 +39,7 @@ export async function umbrella(lesson) {
     const targetWord = argmax(weights.map((row) => row[owner]));
     const row = weights[targetWord];
     if (argmax(row) !== owner || row[owner] < CLEAR) continue;
-    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)]);
+    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)], words.source);
     const queryRow = words.firstRow(targetWord) + Number(to === "input");
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,

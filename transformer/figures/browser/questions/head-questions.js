@@ -120,12 +120,11 @@ export function attentionSink(lesson) {
     throw new LessonUnavailable("none of its heads gives most of its attention to one such token");
   }
   const longest = wordTokens.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
-  const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...argsortDescending(row)]);
+  const labels = tokens.map((_, n) => lesson.token(tokens, n));
+  const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...argsortDescending(row)], labels);
   return question({
     exhibit: lesson.tokens(tokens),
-    options: options.map((n) =>
-      option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)
-    ),
+    options: options.map((n) => option(labels[n], `${labels[n]} gets ${roundedPercent(row[n])}.`)),
     correct: options.indexOf(column),
     answer: `${lesson.token(tokens, column)}: ${roundedPercent(share)} of this head's attention, averaged over ` +
       `${kind === "encoder" ? "all tokens read" : "all tokens written"}; uniform attention would give it ${
@@ -230,6 +229,7 @@ function reorderingQuestion(lesson, weights, layer, head, targetWord) {
   const options = firstFour(
     [sourceWord, previousSourceWord, previousSourceWord + 1, previousSourceWord - 1, sourceWord - 1, sourceWord + 1, 0]
       .filter((n) => n >= 0 && n < source.length),
+    source,
   );
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,
