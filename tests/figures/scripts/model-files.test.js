@@ -107,3 +107,25 @@ test("an interrupted download continues where it ended if the server sends parts
     assert.equal(progress.at(-1), CONTENT.length);
   }
 });
+
+test("a part that does not fit is forgotten, so that the next try fetches the whole file", async () => {
+  for (const offset of [0, 200]) { // the server sends the whole file as a part, or a part from another position
+    const ranges = [];
+    mockBrowser({});
+    globalThis.fetch = (_, { headers }) => {
+      ranges.push(headers?.Range ?? "");
+      if (ranges.at(-1)) return Promise.resolve(new Response(CONTENT.slice(offset), { status: 206 }));
+      if (ranges.length > 1) return Promise.resolve(new Response(CONTENT));
+      let count = 0;
+      const body = new ReadableStream({
+        pull: (controller) =>
+          count++ ? controller.error(new TypeError("cut")) : controller.enqueue(CONTENT.slice(0, 300)),
+      });
+      return Promise.resolve(new Response(body));
+    };
+    await assert.rejects(fetchFile(FILE, () => {}), { message: /try again to continue\.$/ });
+    await assert.rejects(fetchFile(FILE, () => {}), { message: /must have 1000/ });
+    assert.deepEqual((await fetchFile(FILE, () => {})).bytes, CONTENT);
+    assert.deepEqual(ranges, ["", "bytes=300-", ""]);
+  }
+});

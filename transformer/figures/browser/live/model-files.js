@@ -65,7 +65,10 @@ async function download(url, file, onProgress, cache) {
     for (const reader = response.body.getReader();;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long, which `problemOf` reports
+      if (loaded + value.length > bytes.length) {
+        await forgetPart(); // a server may send the whole file as a part
+        return new Uint8Array(loaded + value.length); // too long, which `problemOf` reports
+      }
       bytes.set(value, loaded);
       loaded += value.length;
       onProgress(loaded);
