@@ -29,7 +29,7 @@ VIEWS = {
     "model": f"?depth=heads&{RAIN}&view=model&measure=entropy",
     "heatmap": f"?depth=heads&{RAIN}&view=heatmap&layer=3&head=2&row=5&column=5",
     "query-key": f"?depth=heads&{RAIN}&view=query-key&layer=3&head=2&row=3&column=3",
-    "decoding": f"?depth=heads&{RAIN}&view=decoding&layer=3&head=2&step=3&method=beam",
+    "decoding": "?depth=heads&view=decoding&layer=3&head=2&step=3&method=beam",
     "compare": f"?depth=heads&{RAIN}&view=compare&layer=3&head=2&other=If it snows, we stay here.",
 }
 """Views of the explorer, as screenshots of the whole explorer."""
