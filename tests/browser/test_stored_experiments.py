@@ -87,6 +87,6 @@ def test_a_computation_survives_a_reload_and_alignment_fits_a_phone(
     page = new_page(390, "dark")
     fields = "sentences=3&text=She hides.&method=forced&target=Elle cache."
     page.goto(f"{app}/research?experiment=alignment&{fields}")
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
     wait_for_script_run(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -175,11 +175,11 @@ export function makePlayback({ force, undo, toggle, go }) {
     const word = (name) => el("strong", {}, el("bdi", {}, withoutPunctuation(name)));
     return [
       hint,
-      " The closest choice was ",
-      word(text),
-      ` (${wholePercent(p)}) before `,
+      " The strongest alternative is ",
       word(alternative.text),
-      ` (${wholePercent(alternative.p)}).`,
+      ` (${wholePercent(alternative.p)}) instead of `,
+      word(text),
+      ` (${wholePercent(p)}).`,
     ];
   }
 

@@ -54,8 +54,8 @@ def _join(code: str) -> None:
 
 def _open() -> None:
     st.markdown(
-        "You need the teacher token of this server: `teacher_token` in limits.toml or, if that is "
-        "empty, the token that the app prints to its console at startup."
+        "You need the teacher token. Whoever started the app sees it where the app was started, or "
+        "has set it as `teacher_token` in limits.toml."
     )
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")

@@ -64,7 +64,7 @@ def _status(lesson: Lesson) -> str:
 
 def _details(lesson: Lesson) -> str:
     minutes = f"{lesson.minutes:g} minute{'' if lesson.minutes == 1 else 's'}"
-    section = f" · section {lesson.section}" if lesson.section else ""
+    section = f" · paper, section {lesson.section}" if lesson.section else ""
     mistake = " · **find the mistake**" if lesson.misprint else ""
     return f"{minutes} · {page_name(lesson.page, lesson.depth)}{section}{mistake}"
 

@@ -57,7 +57,10 @@ PART_LABELS = {
 
 def show(model: Model) -> None:
     """Draw the attribution of one output token and of its logit."""
-    controls.sentence_field(model)
+    with st.container(key="sentence-pair"):
+        sentence_column, token_column = st.columns([3, 1], gap="small")
+    with sentence_column:
+        controls.sentence_field(model)
     cached_trace = trace_cache.read(model, state.view())
     longest = max(len(cached_trace.trace.src_tokens), len(cached_trace.trace.tgt_tokens))
     if longest > MAX_TOKENS:
@@ -69,9 +72,11 @@ def show(model: Model) -> None:
         return
     names = [name for name in model.translator.model.hook_names if name.endswith(REQUIRED_HOOKS)]
     trace = trace_cache.with_hook_points(model, cached_trace, names)
-    _one_token(model, trace)
+    with token_column:
+        step = _token_choice(trace)
+    _one_token(model, trace, step)
     contrast_id = state.view(Research).against
-    direct_attribution(model, trace, state.view().step, None if contrast_id < 0 else contrast_id)
+    direct_attribution(model, trace, step, None if contrast_id < 0 else contrast_id)
     controls.sentence_examples(model)
 
 
@@ -198,12 +203,10 @@ MAX_ZEROING_TOKENS = 64
 """Maximum length of source and target for value zeroing, which takes seconds beyond it."""
 
 
-def _one_token(model: Model, trace: Trace) -> None:
+def _one_token(model: Model, trace: Trace, step: int) -> None:
     """Draw the selected output token's bars and the exports."""
     picture = st.container()
-    with st.container(horizontal=True, gap="medium"):
-        step = _token_choice(trace)
-        against, contrast_token = _contrast_choice(trace, step)
+    against, contrast_token = _contrast_choice(trace, step)
     requested = METHODS if against is None else CONTRAST_METHODS
     with_zeroing = max(len(trace.src_tokens), len(trace.tgt_tokens)) <= MAX_ZEROING_TOKENS
     methods = tuple(name for name in requested if with_zeroing or name != "zeroing")
@@ -224,7 +227,6 @@ def _token_choice(trace: Trace) -> int:
         "Output token",
         range(len(tokens)),
         format_func=lambda position: f"{numbering(position)} · {names[position]}",
-        width=260,
         **state.bound("step"),
     )
     return state.view().step

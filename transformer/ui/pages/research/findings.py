@@ -67,8 +67,9 @@ def show(model: Model) -> None:
     with table.container(key="findings", gap="small"):
         _column_titles()
         st.caption(
-            "Dot and line: the effect and its 95% interval. Dashed: the smallest effect that would "
-            "matter. The claim holds on the shaded side."
+            "Click a claim for its rule and numbers. Dot and line: the effect and its 95% "
+            "interval. Dashed: the smallest effect that would matter. The claim holds on the "
+            "shaded side."
         )
         for name, published in FINDINGS.items():
             _row(published, statuses[name], results[name])
@@ -76,7 +77,7 @@ def show(model: Model) -> None:
                 with st.container(border=True):
                     _card(model, corpus, published, shipped.get(name))
     table.caption(
-        "Click a claim for its rule and numbers. It **holds** if the interval lies on the shaded "
+        "A claim **holds** if the interval lies on the shaded "
         "side of the dashed threshold, and **does not hold for this "
         "model** if it lies on the other side. If the interval contains the threshold, the result "
         "is **inconclusive**; more sentences may decide. The table shows the latest results of "

@@ -18,7 +18,7 @@ from transformer.measures.naming import file_name
 from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import tables, terms
+from transformer.ui.widgets import tables
 from transformer.ui.widgets.charts import head_heatmaps
 from transformer.ui.widgets.computed import measured
 
@@ -84,9 +84,10 @@ def _estimate(model: Model, corpus: Corpus) -> pd.DataFrame:
 
 
 def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
-    terms.heading("Importance by gradient", "Importance")
+    st.markdown(
+        "The darker a head, the more the loss is estimated to change without it, by its gradient."
+    )
     grids = st.container()
-    st.markdown("The darker a head, the more the loss is estimated to change without it.")
     settings = st.container(horizontal=True, vertical_alignment="bottom")
     per_layer = settings.toggle(
         "Compare within each layer",

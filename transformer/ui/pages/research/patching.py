@@ -90,7 +90,10 @@ def _result(model: Model, pairs: list[tuple[str, str]]) -> None:
         pair = next((pair for pair in pairs if pair[0] == view.text), pairs[0] if pairs else None)
         if pair and (example := _example(model, *pair)):
             clean, corrupted = map(frame.plain, pair)
-            st.caption(f"Example: “{clean}” → “{corrupted}”")
+            st.caption(
+                f"Example: “{clean}” → “{corrupted}” Blue: a value of the first sentence, put here "
+                "into the second, brings the first translation back."
+            )
             _draw(model, example, *pair)
             st.caption("Write a corrupted sentence, or choose a pair below.")
         else:

@@ -39,13 +39,18 @@ MEASURED_LENGTHS = (4, 8, 16, 32, 64, MAX_POSITIONS)
 def show() -> None:
     frame.lead_text(
         "How far is it from the first word to the last? With self-attention one step, at any "
-        "distance. Move **n** to change the length."
+        "distance. Move **n** below the pictures to change the length."
     )
     picture = st.container()
     view = sliders("n", "k", "r")
     n = min(view.n, MAX_POSITIONS)
     with picture:
         _receptive_fields(n, view)
+    look_for(
+        "Each row adds one layer, or one step inside the recurrent layer. Filled inputs have a "
+        f"non-zero gradient at the output of position {n}, the last one; the others cannot affect "
+        "it, whatever is learned."
+    )
     st.markdown(
         "The shorter the path between two positions, the easier it is to learn a dependency "
         "between them. All paths of signals and gradients here are measured in real layers."
@@ -173,11 +178,6 @@ def _receptive_fields(n: int, view: Inside) -> None:
             "One recurrent layer reaches all earlier positions, but inside it the signal passes "
             f"through {n - 1} steps, each a product and a tanh. This is the path length in Table 1."
         )
-    look_for(
-        "Each row adds one layer, or one step inside the recurrent layer. Filled inputs have a "
-        f"non-zero gradient at the output of position {n}, the last one; the others cannot affect "
-        "it, whatever is learned."
-    )
 
 
 def _earlier_models(view: Inside) -> None:
@@ -211,10 +211,10 @@ def _receptive_field(name: str, n: int, k: int, r: int, is_dark: bool) -> Figure
     number does; of as many steps for the recurrent layer."""
     if name == "recurrent":
         figure = reachable_positions(recurrent_field(n).numpy(), "steps", dark=is_dark)
-        figure.update_layout(height=220, margin={"t": 8})
+        figure.update_layout(height=165, margin={"t": 8})
         return figure
     depth = path_length(name, n, k, r)
     grid = receptive_field(name, n, int(depth) if np.isfinite(depth) else 2, k, r)
     figure = reachable_positions(grid.numpy(), dark=is_dark)
-    figure.update_layout(height=220, margin={"t": 8})
+    figure.update_layout(height=165, margin={"t": 8})
     return figure
