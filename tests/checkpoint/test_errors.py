@@ -98,9 +98,9 @@ CORRUPTIONS: dict[str, tuple[Corruption, tuple[str, ...]]] = {
     ),
     "20,000 layers": (edit_config(n_layers=20_000), ("25 tensors where", "20,000 layers")),
     "a huge d_ff": (edit_config(d_ff=4_000_000), ("has shape (24,", "asks for (4000000,")),
-    "a huge d_model": (edit_config(d_model=10**9), ("layers of 1,000,000,000",)),
-    "a huge max_len": (edit_config(max_len=10**12), ("1,000,000,000,000 positions",)),
-    "d_ff above 64 bits": (edit_config(d_ff=10**30), ("no model can have the sizes",)),
+    "a huge d_model": (edit_config(d_model=10**7), ("layers of 10,000,000",)),
+    "a huge max_len": (edit_config(max_len=10**7), ("10,000,000 positions",)),
+    "d_ff above 64 bits": (edit_config(d_ff=10**30), ("d_ff must be at most 10,000,000",)),
     "deep JSON": (write("config.json", "[" * 200_000), ("config.json",)),
     "a number of 5,000 digits": (write("config.json", "9" * 5000), ("config.json",)),
     "weights of bools": (
@@ -205,7 +205,7 @@ def test_a_pickle_is_never_loaded(name: str, tmp_path: Path, folder: Path) -> No
 
 def test_a_huge_config_allocates_no_memory(folder: Path) -> None:
     """Its sizes are rejected before memory is allocated for them."""
-    edit_config(d_ff=2_000_000_000)(folder)
+    edit_config(d_ff=10_000_000)(folder)
     start = time.process_time()
     with pytest.raises(CheckpointError, match="asks for"):
         load_checkpoint(folder)

@@ -63,7 +63,7 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
     ),
     "too many positions": (
         edited("config.json", max_position_embeddings=2**31),
-        "has 2,147,483,648 positions of 24",
+        "max_len must be at most 10,000,000, not 2147483648",
     ),
     "unequal depths": (
         edited("config.json", decoder_layers=1),
