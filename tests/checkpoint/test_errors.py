@@ -99,7 +99,7 @@ CORRUPTIONS: dict[str, tuple[Corruption, tuple[str, ...]]] = {
     "20,000 layers": (edit_config(n_layers=20_000), ("25 tensors where", "20,000 layers")),
     "a huge d_ff": (edit_config(d_ff=4_000_000), ("has shape (24,", "asks for (4000000,")),
     "a huge d_model": (edit_config(d_model=10**7), ("layers of 10,000,000",)),
-    "a huge max_len": (edit_config(max_len=10**7), ("10,000,000 positions",)),
+    "a huge max_len": (edit_config(max_len=10**12), ("max_len must be at most 10,000,000",)),
     "d_ff above 64 bits": (edit_config(d_ff=10**30), ("d_ff must be at most 10,000,000",)),
     "deep JSON": (write("config.json", "[" * 200_000), ("config.json",)),
     "a number of 5,000 digits": (write("config.json", "9" * 5000), ("config.json",)),
