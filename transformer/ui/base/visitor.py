@@ -14,6 +14,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
+from transformer.ui.base.streamlit_fixes.displayed_page import is_in_session
+
 COOKIE = "heads_up_visitor"
 ID = re.compile(r"[A-Za-z0-9_-]{32}")
 _KEY = "visitor"
@@ -59,7 +61,10 @@ def address_hash() -> str:
 
 
 def ensure_id() -> str:
-    """Return this visitor's id; without a cookie a new one that lasts as long as the session."""
+    """Return this visitor's id; without a cookie a new one that lasts as long as the session; ""
+    outside of a session."""
+    if not is_in_session():
+        return ""
     visitor_id = current_id() or new_id()
     st.session_state[_KEY] = visitor_id
     return visitor_id

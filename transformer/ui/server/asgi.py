@@ -77,7 +77,7 @@ def _prepare_first_visit() -> None:
     """Load the model that a first visitor sees and translate its first sentence."""
     if model := models.load_first_visit_model():
         with suppress(ValueError):  # the page says why the model cannot read the example
-            trace_cache.without_session(model, model.description.default_text)
+            trace_cache.greedy(model, model.description.default_text)
 
 
 async def _trim_memory() -> None:

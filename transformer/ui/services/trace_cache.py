@@ -100,11 +100,6 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "")
     return _cached(model, text, options, _weight_hook_names(model))
 
 
-def without_session(model: Model, text: str) -> CachedTrace:
-    """Translate greedily and trace, like `greedy` but outside of a session."""
-    return _cached(model, text, {"method": "greedy"}, _weight_hook_names(model), in_session=False)
-
-
 def comparison(model: Model, view: View) -> CachedTrace:
     """Trace the view's other sentence, by default the same one, with `model`.
 
@@ -185,8 +180,6 @@ def _cached(
     text: str,
     options: dict[str, Any],
     names: list[str],
-    *,
-    in_session: bool = True,
 ) -> CachedTrace:
     """Return a trace of the hook points `names`, cached or new."""
     key = (model.hash, text, *sorted(options.items()), *names)
@@ -198,7 +191,7 @@ def _cached(
         return CachedTrace(trace, model.name)
 
     make_similar = partial(_with_length_penalty, model, key, options, make)
-    return get_or_make(key, make_similar, in_session=in_session)
+    return get_or_make(key, make_similar)
 
 
 def _with_length_penalty(
@@ -216,17 +209,11 @@ def _with_length_penalty(
     return cached_trace
 
 
-def get_or_make(
-    key: Hashable, make: Callable[[], CachedTrace], *, in_session: bool = True
-) -> CachedTrace:
-    """Return the cached trace, or compute it with `make`.
-
-    Args:
-        in_session: whether a visitor's session calls this.
-    """
+def get_or_make(key: Hashable, make: Callable[[], CachedTrace]) -> CachedTrace:
+    """Return the cached trace, or compute it with `make`."""
     cached_trace = _traces.get(key)
     if cached_trace is None:
-        with _cpu_slots.slot(visitor.ensure_id() if in_session else ""):
+        with _cpu_slots.slot(visitor.ensure_id()):
             cached_trace = _traces.get(key)  # another session may have computed it meanwhile
             if cached_trace is None:
                 cached_trace = make()

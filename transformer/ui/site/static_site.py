@@ -338,7 +338,7 @@ def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
         files.append({"path": path, "bytes": len(content), "sha256": digest})
     aligner = model.aligner
     picture = glance_data(
-        {}, trace_cache.without_session(model, description.default_text).trace, aligner=aligner
+        {}, trace_cache.greedy(model, description.default_text).trace, aligner=aligner
     )
     return {
         "label": f"{description.source} → {description.target}",

@@ -32,7 +32,7 @@ export function stepTable(steps, actions) {
   const headings = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...headings.map((text) => el("th", { scope: "col" }, text)));
   if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", toggle);
-  return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
+  return el("table", { class: "hu-steps", "aria-label": "The translation, step by step" }, el("thead", {}, row), body);
 }
 
 function stepRow(step, count, actions) {

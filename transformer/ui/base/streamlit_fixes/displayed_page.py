@@ -37,6 +37,12 @@ def apply() -> None:
     """Do nothing: `displayed_page` is used where a callback needs it."""
 
 
+def is_in_session() -> bool:
+    """Whether a visitor's script run calls this; what Streamlit offers outside of one prints
+    warnings."""
+    return get_script_run_ctx(suppress_warning=True) is not None
+
+
 def displayed_page() -> str | None:
     """Return the last segment of the URL's path, "" for the first page, that the browser displayed
     when it requested this script run; None if the client did not send it."""
