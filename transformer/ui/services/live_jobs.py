@@ -23,7 +23,7 @@ from transformer.ui.base import visitor
 from transformer.ui.services import models, shared
 
 MIN_MEMORY_FOR_WARM_WORKERS = 2_000_000_000
-"""Bytes of memory from which workers are started in advance; each takes 170 MB. On a smaller
+"""Bytes of memory from which workers are started in advance; two take 280 MB. On a smaller
 machine the first run waits a few seconds for its worker."""
 
 
