@@ -63,9 +63,9 @@ def fork_worker(settings: Mapping[str, Any], environment: Mapping[str, str]) -> 
     The worker ends when its input is closed. Raises OSError.
     """
     nice = settings["nice"]
+    message = json.dumps([settings, dict(environment), os.getcwd()]).encode()
     child_input, to_child = os.pipe()
     from_child, child_output = os.pipe()
-    message = json.dumps([settings, dict(environment), os.getcwd()]).encode()
     try:
         with _lock:
             server = _servers.get(nice)

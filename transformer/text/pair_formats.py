@@ -14,19 +14,23 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 
-from transformer.text.languages import NAMES
+from transformer.text.pair_columns import (
+    MIN_ROWS,
+    Cells,
+    has_labels,
+    header_word,
+    is_header,
+    is_numbered_list,
+    text_columns,
+)
 from transformer.text.visible import is_blank
 
 SAMPLE_LINES = 200
 """Number of non-blank lines from which the format is recognised."""
 MIN_SHARE = 0.9
 """Minimum share of the sampled lines that have exactly two parts in a format without a tab."""
-MIN_ROWS = 3
-"""Minimum number of rows for recognising a header, quotes, or columns other than texts."""
-
-Cells = list[str]
 Rows = Iterator[tuple[int, Cells]]
 """Rows as (line number, cells)."""
 
@@ -264,7 +268,7 @@ def _csv(lines: list[str], *, certain: bool) -> PairFormat | None:
         is_prose = any(f"{separator} " in line and '"' not in line for line in lines)
         if not certain and is_prose and not format.header:
             continue  # a sentence may contain the separator too
-        if n > 2 and len(_text_columns(rows[format.header :])) > 2 and not format.header:
+        if n > 2 and len(text_columns(rows[format.header :])) > 2 and not format.header:
             format = _doubtful(format, f"each row has {n} texts and no header names them")
         broken = any('"' in cell for cells in rows for cell in cells)
         if broken and not certain:
@@ -361,39 +365,15 @@ def _column_cells(line: str) -> Cells:
     return re.split(r"\s{2,}", line.strip())
 
 
-_ID = re.compile(r"\s*[\w#.-]{0,12}?\d+(\.\d+)?\s*")
-"""An id, a number or a score."""
-_URL = re.compile(r"\s*(https?|file)://\S+\s*")
-_CODE = re.compile(r"\s*[a-z]{2,3}([-_][A-Za-z]{2,4})?\s*")
-_SIDES = """
-source src target tgt translation reference ref text sentence phrase sentence1 sentence2 lang1 lang2
-front back question answer word meaning original translated input output term definition
-"""
-_HEADER_WORDS = {
-    **{word: word for word in _SIDES.split()},
-    **{code: code for code in NAMES if code not in ("id", "no")},  # also "identifier", "number"
-    **{name.lower(): code for code, name in NAMES.items()},
-    **dict.fromkeys(("eng", "anglais", "englisch"), "en"),
-    **dict.fromkeys(("fra", "fre", "français", "francais", "französisch"), "fr"),
-    **dict.fromkeys(("deu", "ger", "allemand", "deutsch"), "de"),
-    **dict.fromkeys(("spa", "español", "espagnol", "spanisch"), "es"),
-}
-"""Words of a header row, with the language that they name, if any."""
-_OTHER_HEADER_WORDS = {
-    *("id", "no", "nr", "number", "index", "score", "the", "in", "of", "language"),
-    *("us", "gb", "uk", "ca", "france", "germany", "sent", "column"),
-}
-
-
 def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
     """Return the format with the columns of source and target and the number of header rows.
     Raises FormatError if only one column is text."""
-    header = int(_is_header(rows))
+    header = int(is_header(rows))
     body = rows[header:]
-    texts = _text_columns(body)
+    texts = text_columns(body)
     columns, doubt = (0, 1), ""
     if header and len(texts) > 2:
-        named = [i for i, cell in enumerate(rows[0]) if i in texts and _header_word(cell)]
+        named = [i for i, cell in enumerate(rows[0]) if i in texts and header_word(cell)]
         if len(named) == 2:
             texts = named
         else:
@@ -406,10 +386,10 @@ def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
                 "a source and a target"
             )
         columns = (texts[0], texts[1])
-        labels = [column for column in columns if _has_labels(body, column)]
-        if labels and any(not _has_labels(body, column) for column in texts[2:]):
+        labels = [column for column in columns if has_labels(body, column)]
+        if labels and any(not has_labels(body, column) for column in texts[2:]):
             doubt = f"column {labels[0] + 1} has only a few different values"
-    elif n == 2 and _is_numbered_list(body):
+    elif n == 2 and is_numbered_list(body):
         doubt = "the first column may be a number, not a source"
     description = format.description
     if header:
@@ -424,71 +404,6 @@ def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
         max_cells=max(map(len, body), default=0),
     )
     return _doubtful(changed, doubt)
-
-
-def _text_columns(rows: list[Cells]) -> list[int]:
-    """Return the indices of the columns that are not ids, scores, addresses or language codes."""
-    n = min((len(row) for row in rows if len(row) > 1), default=0)
-    cells_by_column = [[row[i] for row in rows if len(row) > i] for i in range(n)]
-    if len(rows) < MIN_ROWS:
-        return list(range(n))
-    numbered = [all(map(_ID.fullmatch, cells)) for cells in cells_by_column]
-    coded = [len(set(cells)) == 1 and _CODE.fullmatch(cells[0]) for cells in cells_by_column]
-    addresses = [all(map(_URL.fullmatch, cells)) for cells in cells_by_column]
-    texts = [
-        i
-        for i in range(n)
-        if not coded[i] and not addresses[i] and not (numbered[i] and numbered[0])
-    ]
-    # Three columns of numbers are texts too, for example of a task that adds them.
-    return list(range(n)) if n > 1 and numbered[0] and numbered[1] and len(texts) < 2 else texts
-
-
-def _has_labels(rows: list[Cells], column: int) -> bool:
-    """Whether a column has words that occur again and again, such as parts of speech or names."""
-    cells = [row[column] for row in rows]
-    return (
-        len(cells) >= 2 * MIN_ROWS
-        and len(set(cells)) <= len(cells) / 4
-        and any(character.isalpha() for cell in cells for character in cell)
-    )
-
-
-def _is_numbered_list(rows: list[Cells]) -> bool:
-    """Whether the first of two columns counts rows of sentences."""
-    if len(rows) < 2 * MIN_ROWS or not all(re.fullmatch(r"\s*\d+\s*", row[0]) for row in rows):
-        return False
-    ids = [int(row[0]) for row in rows]
-    words = sum(len(row[1].split()) for row in rows)
-    return all(a < b for a, b in pairwise(ids)) and words >= 3 * len(rows)
-
-
-def _is_header(rows: list[Cells]) -> bool:
-    """Whether the first row names the columns: source and target, or two languages."""
-    if len(rows) <= MIN_ROWS:
-        return False
-    cells = [
-        cell
-        for column, cell in enumerate(rows[0])
-        if not is_blank(cell) and rows[1][column : column + 1] != [cell]
-    ]
-    known = [_header_word(cell) for cell in cells]
-    n_sides = len({word for word in known if word})
-    first_is_id = all(_ID.fullmatch(row[0]) for row in rows[1:]) and not _ID.fullmatch(rows[0][0])
-    if first_is_id and len(rows[0]) > 2:
-        return True
-    others = [c for c, word in zip(cells, known, strict=True) if word is None]
-    return n_sides >= 2 and (len(rows[0]) > 2 or not others)
-
-
-def _header_word(cell: str) -> str | None:
-    """Return the side or language that a header cell names, None if it names none."""
-    words = re.findall(r"[^\W_]+", cell.lower())
-    sides = [re.sub(r"\d+$", "", w) if w not in _HEADER_WORDS else w for w in words]
-    if not sides or not all(w in _HEADER_WORDS or w in _OTHER_HEADER_WORDS for w in sides):
-        return None
-    named = [_HEADER_WORDS[w] for w in sides if w in _HEADER_WORDS]
-    return " ".join(words if len(named) > 1 else named) or None
 
 
 _ANKI_LINE = re.compile(r"#(separator|html|columns|deck|notetype|guid|tags)( column)?:(.*)")
@@ -521,7 +436,7 @@ def _anki_format(options: dict[str, str], lines: list[str]) -> PairFormat:
     other = {int(v) - 1 for k, v in options.items() if k.endswith(" column") and v.isdigit()}
     n = min(map(len, rows))
     names = options.get("columns", "").split(separator)
-    named = [i for i, name in enumerate(names) if i < n and _header_word(name)]
+    named = [i for i, name in enumerate(names) if i < n and header_word(name)]
     texts = named if len(named) == 2 else [i for i in range(n) if i not in other]
     if len(texts) < 2:
         raise FormatError("is an Anki export without a second column of text")

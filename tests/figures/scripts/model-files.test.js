@@ -85,6 +85,14 @@ test("an unusable file is reported in a sentence", async () => {
   }
 });
 
+// A response that ends with an error after 300 bytes.
+function cutResponse() {
+  let count = 0;
+  const pull = (controller) =>
+    count++ ? controller.error(new TypeError("cut")) : controller.enqueue(CONTENT.slice(0, 300));
+  return new Response(new ReadableStream({ pull }));
+}
+
 test("an interrupted download continues where it ended if the server sends parts, and starts again if it does not", async () => {
   for (const sendsParts of [true, false]) {
     const ranges = [];
@@ -93,12 +101,7 @@ test("an interrupted download continues where it ended if the server sends parts
       ranges.push(headers?.Range ?? "");
       const start = sendsParts ? Number(/\d+/.exec(ranges.at(-1))?.[0] ?? 0) : 0;
       if (ranges.length > 1) return Promise.resolve(new Response(CONTENT.slice(start), { status: start ? 206 : 200 }));
-      let count = 0;
-      const body = new ReadableStream({
-        pull: (controller) =>
-          count++ ? controller.error(new TypeError("cut")) : controller.enqueue(CONTENT.slice(0, 300)),
-      });
-      return Promise.resolve(new Response(body));
+      return Promise.resolve(cutResponse());
     };
     await assert.rejects(fetchFile(FILE, () => {}), { message: /try again to continue\.$/ });
     const progress = [];
@@ -116,12 +119,7 @@ test("a part that does not fit is forgotten, so that the next try fetches the wh
       ranges.push(headers?.Range ?? "");
       if (ranges.at(-1)) return Promise.resolve(new Response(CONTENT.slice(offset), { status: 206 }));
       if (ranges.length > 1) return Promise.resolve(new Response(CONTENT));
-      let count = 0;
-      const body = new ReadableStream({
-        pull: (controller) =>
-          count++ ? controller.error(new TypeError("cut")) : controller.enqueue(CONTENT.slice(0, 300)),
-      });
-      return Promise.resolve(new Response(body));
+      return Promise.resolve(cutResponse());
     };
     await assert.rejects(fetchFile(FILE, () => {}), { message: /try again to continue\.$/ });
     await assert.rejects(fetchFile(FILE, () => {}), { message: /must have 1000/ });

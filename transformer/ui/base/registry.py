@@ -28,6 +28,7 @@ class Page:
         link_text, summary: link and description on the home page, in Markdown; "{lessons}" is
             replaced by the number of lessons.
         depths: labels of the depths of Try, the first one shown at first.
+        has_tokens: whether it shows tokens, so that *Show tokens* has an effect.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Page:
     summary: str = ""
     heading: str = ""
     depths: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    has_tokens: bool = True
 
 
 PAGES: dict[str, Page] = {}

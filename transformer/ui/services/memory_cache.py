@@ -140,6 +140,7 @@ class SizedCache(Generic[Value]):
 
 
 results: SizedCache[tuple[Any]] = SizedCache(MAX_BYTES)
+# Not those of translations, which never wait for other computations.
 _slots = FairSlots(os.cpu_count() or 1)
 
 

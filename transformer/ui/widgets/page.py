@@ -124,8 +124,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             page_link(page_file, entry.title)
         yield
         depth = getattr(state.page_view(), "depth", "")  # of the page Try
-        # Bands are between whole words; the other pages show no tokens.
-        if depth != "bands" and file not in (CLASS, "pages/learn.py", "pages/glossary.py"):
+        if PAGES[file].has_tokens and depth != "bands":  # bands are between whole words
             display_names.exact_toggle()
         st.button(
             "Larger",

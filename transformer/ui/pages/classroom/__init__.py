@@ -19,4 +19,4 @@ class Class(View):
     code: str = field(form=(r"[A-Za-z0-9 -]{0,20}", 'a class\'s code, like "K7F A2P"'))
 
 
-PAGE = Page(CLASS, "Class", Class, heading="Classroom")
+PAGE = Page(CLASS, "Class", Class, heading="Classroom", has_tokens=False)

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from transformer.ui.base.registry import Page
 
-PAGE = Page("pages/glossary.py", "Glossary")
+PAGE = Page("pages/glossary.py", "Glossary", has_tokens=False)

@@ -26,4 +26,5 @@ PAGE = Page(
     link_text="**Learn**: a way through the paper, step by step →",
     summary="{lessons} prepared views, each with a question that it answers. New here? Begin with "
     "these.",
+    has_tokens=False,
 )
