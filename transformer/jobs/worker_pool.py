@@ -104,14 +104,17 @@ class WorkerProcess:
             for line in self._reports:
                 with suppress(ValueError):  # the worker was killed in the middle of a line
                     report = json.loads(line)
-                    if self._handle is None:
-                        with suppress(OSError):  # it has ended
+                    if self._handle is None and "pid" in report:
+                        with suppress(OSError):  # it has ended, or the kernel is older than 5.3
                             self._handle = os.pidfd_open(int(report["pid"]))
                     yield report
         self.end()
         if isinstance(self._handle, int):
-            select.select([self._handle], [], [])
-            os.close(self._handle)
+            ended = select.poll()
+            ended.register(self._handle, select.POLLIN)
+            ended.poll()
+            descriptor, self._handle = self._handle, None  # its number may be used again
+            os.close(descriptor)
         elif self._handle:
             self._handle.wait()
 

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 import streamlit as st
 import torch
 
+from transformer.cancellation import check_cancelled
 from transformer.inference import Trace
 from transformer.ui.base import visitor
 from transformer.ui.services.fair_slots import FairSlots
@@ -177,6 +178,7 @@ def cached(spinner: str = "") -> Callable[[Function], Function]:
                 st.spinner(spinner) if spinner else nullcontext(),
                 _slots.slot(visitor.ensure_id()),
             ):
+                check_cancelled()  # this rerun may be outdated by now
                 return results.get_or_make(key, lambda: (function(*args),))[0]
 
         return cast(Function, call)
