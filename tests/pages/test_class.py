@@ -94,6 +94,7 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     field(app, "Code").input("hello")
     press(app, "Join")
     assert messages(app)[0].startswith("A class's code has 6 letters and digits, like K7F A2P")
+    assert field(app, "Token")  # the teacher's form stays
     open_as_teacher(visit)
     press(join_as_student(visit, only_class(), "Ann"), "Leave the class")
     field(app, "Code").input(only_class().code)

@@ -92,14 +92,12 @@ def law_lines(
     return figure
 
 
-def reachable_positions(
-    grid: npt.NDArray[np.bool_], unit: str = "layers", *, dark: bool = False
-) -> go.Figure:
-    """Draw which positions reach the last one: positions across, number of layers down.
+def reachable_positions(grid: npt.NDArray[np.bool_], unit: str, *, dark: bool = False) -> go.Figure:
+    """Draw which positions reach the last one: positions across, number of layers or steps down.
 
     Args:
-        grid: (depth, n); row i says which positions reach the last one through i layers.
-        unit: what a row adds, if not a layer.
+        grid: (depth, n); row i says which positions reach the last one through i of them.
+        unit: what a row adds: "layers" or "steps".
     """
     ground, colour = ("#1c2733", DARK[0]) if dark else ("#eef2f6", LIGHT[0])
     depth, n = grid.shape

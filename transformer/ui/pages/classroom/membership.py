@@ -30,29 +30,37 @@ def join_or_open() -> None:
         frame.lead_text("Click **Join**. Your pages will then follow your teacher's.")
     else:
         frame.lead_text("Enter your teacher's code. Your pages will then follow your teacher's.")
+    # Both forms before either is used: a message about one must not remove the other.
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=420):
-            _join(code)
+            typed_code, student_name, joins = _join_form(code)
         with st.container(width=420), st.expander("For teachers: open a class", expanded=True):
-            _open()
+            token, teacher_name, opens = _open_form()
+    visitor_id = visitor.ensure_id()
+    if joins:
+        live_classes.classes().join(typed_code, visitor_id, visitor.address_hash(), student_name)
+        state.set_fields(code="")
+        following.follow_again()
+    elif opens:
+        live_classes.classes().open(token, visitor_id, teacher_name)
+    if joins or opens:
+        state.rerun_page()
 
 
-def _join(code: str) -> None:
+def _join_form(code: str) -> tuple[str, str, bool]:
+    """Return the code, the name, and whether the button was clicked."""
     with st.form("class-join"):
         typed_code = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
         name = st.text_input(
             "First name (optional)", max_chars=MAX_NAME_LENGTH, autocomplete="given-name"
         )
-        if not st.form_submit_button("Join", type="primary"):
-            st.caption(PRIVACY)
-            return
-    live_classes.classes().join(typed_code, visitor.ensure_id(), visitor.address_hash(), name)
-    state.set_fields(code="")
-    following.follow_again()
-    state.rerun_page()
+        clicked = st.form_submit_button("Join", type="primary")
+        st.caption(PRIVACY)
+    return typed_code, name, clicked
 
 
-def _open() -> None:
+def _open_form() -> tuple[str, str, bool]:
+    """Return the token, the name, and whether the button was clicked."""
     st.markdown(
         "You need the teacher token. Whoever started the app sees it where the app was started, or "
         "has set it as `teacher_token` in limits.toml."
@@ -60,10 +68,8 @@ def _open() -> None:
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")
         name = st.text_input("Your name, as students will see it", max_chars=MAX_NAME_LENGTH)
-        if not st.form_submit_button("Open a class"):
-            return
-    live_classes.classes().open(token, visitor.ensure_id(), name)
-    state.rerun_page()
+        clicked = st.form_submit_button("Open a class")
+    return token, name, clicked
 
 
 def student(classroom: Classroom) -> None:

@@ -77,9 +77,9 @@ def show(model: Model) -> None:
                 with st.container(border=True):
                     _card(model, corpus, published, shipped.get(name))
     table.caption(
-        "A claim **holds** if the interval lies on the shaded "
-        "side of the dashed threshold, and **does not hold for this "
-        "model** if it lies on the other side. If the interval contains the threshold, the result "
+        "A claim **holds** if the interval lies on the shaded side of the dashed threshold, and "
+        "**does not hold for this model** if it lies on the other side. If the interval contains "
+        "the threshold, the result "
         "is **inconclusive**; more sentences may decide. The table shows the latest results of "
         "this server, or those shipped with the checkpoint."
     )

@@ -210,11 +210,11 @@ def _receptive_field(name: str, n: int, k: int, r: int, is_dark: bool) -> Figure
     """Draw the receptive field of as many layers as connect all positions, or of two layers if no
     number does; of as many steps for the recurrent layer."""
     if name == "recurrent":
-        figure = reachable_positions(recurrent_field(n).numpy(), "steps", dark=is_dark)
-        figure.update_layout(height=165, margin={"t": 8})
-        return figure
-    depth = path_length(name, n, k, r)
-    grid = receptive_field(name, n, int(depth) if np.isfinite(depth) else 2, k, r)
-    figure = reachable_positions(grid.numpy(), dark=is_dark)
+        grid, unit = recurrent_field(n), "steps"
+    else:
+        depth = path_length(name, n, k, r)
+        n_layers = int(depth) if np.isfinite(depth) else 2
+        grid, unit = receptive_field(name, n, n_layers, k, r), "layers"
+    figure = reachable_positions(grid.numpy(), unit, dark=is_dark)
     figure.update_layout(height=165, margin={"t": 8})
     return figure
