@@ -7,7 +7,7 @@ export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
 const LINK_CHECK_MS = 20;
 const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
 
-let openingPath = ""; // of the last link that was clicked, until its page opens or it has failed
+let openingPath = ""; // of the last link that was clicked, until its page opens, it has failed, or another page is shown
 let linkResult = null; // observer of Streamlit's state
 
 // Whether the visitor has clicked a link to a page that is not open yet. A value sent now would rerun the page being
@@ -29,10 +29,16 @@ function noteLink({ target, ctrlKey, metaKey, shiftKey }) {
   linkResult.observe(app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
 }
 
+// A run may end so soon that Streamlit's state never changes. After a step in the history nobody waits for a link.
+function forgetLink() {
+  openingPath = "";
+}
+
 // `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
 // one; `setState(state)` sets a value that is kept between reruns.
 export function streamlitComponent(makeView) {
   document.addEventListener("click", noteLink, true);
+  addEventListener("popstate", forgetLink);
   const views = new WeakMap(); // by the element that contains the view, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
     if (!views.has(parentElement)) {
