@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import TEXT, address, open_depth, wait_for_address
 from tests.browser.conftest import NewPage
-from tests.live_app import app_server, wait_for_script_run
+from tests.live_app import app_server, wait_for_script_run, wait_until
 from transformer import Translator
 
 pytestmark = pytest.mark.browser
@@ -83,6 +83,26 @@ def test_each_page_adds_one_history_entry_and_a_selection_none(
         wait_for_address(page, path, **fields)
         wait_for_script_run(page)
     expect(page.locator(".hu-glance textarea")).to_have_value("I sleep.")
+
+
+def test_going_back_over_lessons_restores_each_page(bundled_app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{bundled_app}/learn?lesson=meeting")
+    wait_for_script_run(page)
+    entries = page.evaluate("history.length")
+    for number, button in enumerate(("lesson-next", "lesson-before"), start=1):
+        path = page.url
+        page.locator(f".st-key-{button} button").click()
+        wait_until(page, "(url) => location.href !== url", path)
+        wait_for_script_run(page)
+        expect(page.locator(".st-key-lesson-navigation")).to_be_visible()
+        assert page.evaluate("history.length") == entries + number
+    page.go_back()
+    expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
+    expect(page.locator(".st-key-lesson")).to_contain_text("Lesson 5")
+    wait_for_script_run(page)
+    page.go_back()
+    expect(page.locator(".st-key-lesson")).to_contain_text("Lesson 4")
 
 
 def test_an_address_opens_the_same_view_in_another_browser(app: str, new_page: NewPage) -> None:

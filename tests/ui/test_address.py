@@ -191,6 +191,16 @@ def test_a_link_to_another_page_keeps_its_address(address_bar: AddressBar) -> No
     assert state.page_view().to_params() == NEW_PARAMS
 
 
+@pytest.mark.parametrize(("displayed_path", "text"), [("", "A dog sleeps."), ("inside", "Old.")])
+def test_only_a_step_in_the_history_restores_the_shared_fields(
+    address_bar: AddressBar, monkeypatch: pytest.MonkeyPatch, displayed_path: str, text: str
+) -> None:
+    """A link may have been drawn before the last change; an entry of the history was not."""
+    monkeypatch.setattr(state, "displayed_page", lambda: displayed_path)
+    rerun(address_bar, {"text": "Old.", "topic": "waves"}, "pages/inside.py")
+    assert state.page_view().to_params() == {"text": text, "topic": "waves"}
+
+
 def test_an_invalid_address_of_another_page_is_corrected(address_bar: AddressBar) -> None:
     rerun(address_bar, {**OLD_PARAMS, "topic": "no such topic"}, "pages/inside.py")
     assert address_bar.written == [OLD_PARAMS]

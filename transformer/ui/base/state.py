@@ -173,7 +173,8 @@ def open_address(page: str) -> list[str]:
 
     The URL is ignored if this session wrote it, or if it is older than the user action that caused
     this rerun. A link between pages sets only the target page's own fields, because its shared
-    fields are those of the view, or of the view before the last change.
+    fields are those of the view, or of the view before the last change. A step in the browser's
+    history sets all fields; the browser then displays the target page already.
     """
     # At the very beginning: a newer rerun may stop this one at any later Streamlit call.
     previous_page = st.session_state.get(_PAGE)
@@ -195,7 +196,8 @@ def open_address(page: str) -> list[str]:
         st.session_state[_WRITTEN_ADDRESS] = previous_page, params(previous_page)
         st.switch_page(previous_page, query_params=params(previous_page))
     is_own_address = (page, url_params) == st.session_state.get(_WRITTEN_ADDRESS)
-    ignores_url = has_view and (has_changed_page or has_acted or is_own_address)
+    is_link = has_changed_page and displayed_file() != page
+    ignores_url = has_view and (is_link or has_acted or is_own_address)
     if has_changed_page or not ignores_url:
         st.session_state[_VISIT_COUNT] = visit_count() + 1
     values, problems = parse_params(page, url_params)

@@ -4,7 +4,7 @@
 // everything is enlarged; null if the window's size must not be remembered.
 
 import { copyText, el } from "../common/base.js";
-import { completeAddressInPlace } from "./history.js";
+import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
 import { makeSavedViews } from "./saved-views.js";
@@ -59,7 +59,7 @@ export function copylinkView(root) {
 
   document.addEventListener("click", skipToHeading, true);
   const stopObserving = disableAfterReconnect();
-  completeAddressInPlace();
+  addOneEntryPerAction();
   return {
     show,
     close() {

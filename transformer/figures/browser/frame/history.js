@@ -1,26 +1,20 @@
-// Keeps one history entry for each page that is opened. Streamlit adds one when it opens a page, and another if the
-// page then completes its address, for example with the sentence that was typed after its link was drawn.
+// Keeps at most one history entry for each action of the visitor. Streamlit adds one when it opens a page, and another
+// if the page then completes its address, for example with the sentence that was typed after its link was drawn. When
+// the server opens a page, Streamlit first adds the new page's parameters to the address of the page that is left.
+
+const ACTIONS = ["pointerdown", "click", "keydown"]; // assistive technology sends clicks alone
 
 let isInstalled = false;
 
-export function completeAddressInPlace() {
-  const app = document.querySelector("[data-testid=stApp]");
-  if (isInstalled || !app) return;
+export function addOneEntryPerAction() {
+  if (isInstalled) return;
   isInstalled = true;
-  let isOpening = false; // whether the first run of a page goes on, and the visitor has done nothing since
-  const endOpening = () => (isOpening = false);
+  let hasEntry = false; // whether there is an entry for the last action
   const push = history.pushState.bind(history);
-  history.pushState = (state, unused, url) => {
-    const { pathname } = new URL(url ?? "", location.href);
-    if (isOpening && pathname === location.pathname) {
-      history.replaceState(state, unused, url);
-      return;
-    }
-    isOpening = pathname !== location.pathname;
-    push(state, unused, url);
+  history.pushState = (...entry) => {
+    if (hasEntry) history.replaceState(...entry);
+    else push(...entry);
+    hasEntry = true;
   };
-  new MutationObserver(() => {
-    if (app.getAttribute("data-test-script-state") === "notRunning") endOpening();
-  }).observe(app, { attributeFilter: ["data-test-script-state"] });
-  for (const name of ["pointerdown", "keydown"]) document.addEventListener(name, endOpening, true);
+  for (const name of ACTIONS) document.addEventListener(name, () => (hasEntry = false), true);
 }
