@@ -66,6 +66,13 @@ def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit
     assert app.query_params["corpus"] == "upload"
 
 
+def test_an_example_of_the_corpus_is_shortened(visit: Visit) -> None:
+    app = open_experiment(visit, corpus="upload")
+    app.text_area(key="corpus-text").set_value("cat " * 100_000).run()
+    assert "cat cat  …" in app.code[0].value
+    assert len(app.code[0].value) < 1000
+
+
 def test_a_failed_measurement_shows_the_reason(
     visit: Visit, report_and_key: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:

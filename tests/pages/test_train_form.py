@@ -105,6 +105,20 @@ def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> No
     assert (jobs.folder(run.name).path / "pairs.tsv").read_text() == TSV
 
 
+def test_pasted_pairs_are_kept_and_not_sent_at_every_rerun(visit: Visit) -> None:
+    app = open_form(visit(PAGE), "own")
+    app.text_area[0].set_value(TSV).run()
+    number_field(app, "Steps").set_value(30).run()
+    assert app.text_area[0].value == TSV
+    assert not app.text_area[0].proto.default
+    assert not app.text_area[0].proto.set_value
+
+
+def test_steps_that_fit_many_pairs_are_estimated_from_some() -> None:
+    few, many = PAIRS * 100, PAIRS * 1000
+    assert own_pairs.fitting_steps(few, 20_000) == own_pairs.fitting_steps(many, 200_000)
+
+
 def test_an_uncertain_format_must_be_confirmed(visit: Visit, jobs: Jobs) -> None:
     app = open_form(visit(PAGE), "own")
     app.text_area[0].set_value(format_pairs("{}\n{}\n")).run()

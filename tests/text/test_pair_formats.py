@@ -16,6 +16,7 @@ import pytest
 from transformer.analysis.corpora import Corpus
 from transformer.text import CorpusError, parse_pairs, read_pairs
 from transformer.text.corpus import read_sentences
+from transformer.text.pair_columns import MAX_COLUMNS, MIN_ROWS, text_columns
 from transformer.text.pair_formats import split_text
 
 NOUNS = "cat:chat dog:chien book:livre car:camion house:palais tree:arbre bird:oiseau key:verrou"
@@ -253,3 +254,7 @@ def test_a_corpus_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
     (tmp_path / "notes.txt").write_text(OTHER_FILES[kind], "utf-8")
     with pytest.raises(CorpusError, match=rf"notes\.txt is {kind}.*; extract its sentences"):
         Corpus.read(tmp_path / "notes.txt")
+
+
+def test_a_line_of_separators_is_no_table_of_thousands_of_columns() -> None:
+    assert len(text_columns([["The cat."] * 10_000] * MIN_ROWS)) == MAX_COLUMNS

@@ -170,6 +170,11 @@ def test_an_address_written_by_a_view_is_not_written_again(address_bar: AddressB
     assert state.page_view().to_params() == NEW_PARAMS
 
 
+def test_a_text_in_the_view_is_bounded(address_bar: AddressBar) -> None:
+    state.set_fields(text="the cat " * 500_000)
+    assert len(state.view().text) == state.MAX_CHARACTERS
+
+
 def test_a_link_to_the_current_page_writes_the_address(address_bar: AddressBar) -> None:
     rerun(address_bar, NEW_PARAMS)
     assert address_bar.written == [NEW_PARAMS]

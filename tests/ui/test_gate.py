@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.ui.conftest import exchange_messages
@@ -32,6 +33,8 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
         return await send({"type": "websocket.accept"})
     if scope["path"] == "/error":
         raise RuntimeError("a path of this machine")
+    if scope["path"] == "/cut-off":
+        raise ClientDisconnect
     headers = [(b"cache-control", b"no-cache"), (b"x-frame-options", b"ALLOWALL")]
     await send({"type": "http.response.start", "status": OK, "headers": headers})
     await send({"type": "http.response.body", "body": b"the page"})
@@ -209,6 +212,10 @@ def test_an_internal_error_reveals_no_details() -> None:
     assert messages[0]["status"] == 500
     assert b"path" not in messages[1]["body"]
     assert response_headers(messages).items() >= EXPECTED_HEADERS.items()
+
+
+def test_an_upload_that_is_cut_off_is_no_error() -> None:
+    assert send_request({"host": "localhost"}, path="/cut-off") == []
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics"])

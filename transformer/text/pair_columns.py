@@ -10,6 +10,8 @@ from transformer.text.visible import is_blank
 
 MIN_ROWS = 3
 """Minimum number of rows for recognising a header, quotes, or columns other than texts."""
+MAX_COLUMNS = 100
+"""Number of columns that are examined: a line of millions of separators is not a table."""
 
 Cells = list[str]
 
@@ -40,6 +42,7 @@ _OTHER_HEADER_WORDS = {
 def text_columns(rows: list[Cells]) -> list[int]:
     """Return the indices of the columns that are not ids, scores, addresses or language codes."""
     n = min((len(row) for row in rows if len(row) > 1), default=0)
+    n = min(n, MAX_COLUMNS)
     cells_by_column = [[row[i] for row in rows if len(row) > i] for i in range(n)]
     if len(rows) < MIN_ROWS:
         return list(range(n))

@@ -16,6 +16,8 @@ def is_blank(text: str) -> bool:
     """Whether the text is empty or has only white space, zero-width and control characters."""
     if text[:1].isalnum():
         return False  # for speed
+    if text.isspace():
+        return True  # for speed
     return all(unicodedata.category(character) in _INVISIBLE_CATEGORIES for character in text)
 
 

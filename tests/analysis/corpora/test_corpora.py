@@ -64,8 +64,8 @@ def test_lines_may_have_targets_and_links() -> None:
 @pytest.mark.parametrize(
     ("lines", "links", "message"),
     [
-        ([], None, "0 sentences"),
-        (["a"] * (MAX_SENTENCES + 1), None, f"{MAX_SENTENCES + 1} sentences"),
+        ([], None, "no sentences"),
+        (["a"] * (MAX_SENTENCES + 1), None, f"more than {MAX_SENTENCES:,} sentences"),
         (["a", " ", "b"], None, "line 2: the line has no sentence"),
         (["a", "b\tc"], None, "line 2: it has a tab"),
         (["a\tb", "b"], None, "line 2: it has no tab"),

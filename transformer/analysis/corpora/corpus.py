@@ -53,9 +53,10 @@ class Corpus:
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.sentences) <= MAX_SENTENCES:
+            # `from_lines` reads no further
+            count = f"more than {MAX_SENTENCES:,}" if self.sentences else "no"
             raise CorpusError(
-                f"{self.name} has {len(self.sentences)} sentences; a corpus has 1 to "
-                f"{MAX_SENTENCES}."
+                f"{self.name} has {count} sentences; a corpus has 1 to {MAX_SENTENCES:,}."
             )
 
     @cached_property

@@ -35,6 +35,9 @@ _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with it
 # after a user action.
 _OPENED_ADDRESS = "opened address"
 _ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
+MAX_CHARACTERS = 40_000
+"""Maximum characters of a text in the view: Streamlit accepts addresses up to 524,288 characters,
+and a character takes up to 12 of them. Pages explain their own, smaller limits."""
 SIZE_COOKIE = "heads_up_size"
 """Cookie that keeps the larger drawing until the browser is closed, for any address."""
 
@@ -119,6 +122,8 @@ def set_fields(page: str = "", /, **values: Any) -> None:
     view_type = PAGES[page].view if page else _page()
     values_by_view: Values = {}
     for name, value in values.items():
+        if isinstance(value, str):
+            value = value[:MAX_CHARACTERS]
         if name not in view_type.fields():
             raise ValueError(
                 f"{view_type.__name__} has no field {name!r}; it must declare it first."

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
@@ -157,6 +158,8 @@ class Gate:
             return await refuse(*refusal)
         try:
             await self._app(scope, receive, send_with_headers)
+        except ClientDisconnect:  # an upload that was cut off: no error of the app
+            return
         except Exception:
             if not has_started:
                 await refuse(500, "Internal error; see the app's terminal.")

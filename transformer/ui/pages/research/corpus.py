@@ -27,6 +27,8 @@ from transformer.ui.widgets.callbacks import controlled
 MAX_UPLOAD_BYTES = 1_000_000
 """Maximum bytes of an upload."""
 SHOWN_EXAMPLES = 8
+SHOWN_CHARACTERS = 300
+"""Maximum characters of a sentence among the examples."""
 FORMAT_HELP = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column
 of gold links in Pharaoh's format, which word alignment is scored against:
 
@@ -198,5 +200,9 @@ def _summary(corpus: Corpus, source: str) -> None:
             examples = corpus.sentences[:: max(1, count // SHOWN_EXAMPLES)][
                 :SHOWN_EXAMPLES
             ]  # evenly spaced
-            lines = [f"{s.source}\n    {s.target}".rstrip() for s in examples]
+            lines = [f"{_shorten(s.source)}\n    {_shorten(s.target)}".rstrip() for s in examples]
             st.code("\n".join(lines), language=None, wrap_lines=True)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]} …"

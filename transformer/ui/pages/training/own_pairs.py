@@ -14,12 +14,16 @@ Pairs = list[tuple[str, str]]
 
 EPOCHS, MIN_STEPS, MAX_STEPS = 60, 300, 3000
 """Passes over the pairs, and the bounds of the resulting number of steps."""
+COUNTED_PAIRS = 2000
+"""Number of evenly spaced pairs, at least, whose words are counted."""
 
 
 def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:
     """Return the default number of training steps for these pairs, a multiple of 100."""
-    words = sum(len(src.split()) + len(tgt.split()) for src, tgt in pairs)
-    tokens = PIECES_PER_WORD * words + 2 * len(pairs)  # with an end token on each side
+    counted = pairs[:: max(1, len(pairs) // COUNTED_PAIRS)]
+    words = sum(len(src.split()) + len(tgt.split()) for src, tgt in counted)
+    # with an end token on each side
+    tokens = len(pairs) * (PIECES_PER_WORD * words / len(counted) + 2)
     steps = 100 * round(EPOCHS * tokens / batch_tokens / 100)
     return min(MAX_STEPS, max(MIN_STEPS, steps))
 

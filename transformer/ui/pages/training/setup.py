@@ -314,12 +314,14 @@ def _own_pairs(current: Draft) -> None:
         "Only you and the operator of this server can see your pairs, the run and its model, until "
         "you share the run on its page."
     )
+    text_key = f"pasted-{current.number}"
+    if text_key not in st.session_state:  # a default would be sent to the browser at every rerun
+        st.session_state[text_key] = current.text
     current.text = st.text_area(
         "Paste one pair per line: source, a tab, target",
-        current.text,
         placeholder=EXAMPLE,
         height=150,
-        key=f"pasted-{current.number}",
+        key=text_key,
         help="Also accepted: ` ||| `, a vertical bar, a dash or two or more spaces between source "
         "and target, comma-separated values, an Anki or Tatoeba export, or a source and its target "
         "on alternating lines.",
