@@ -334,8 +334,8 @@ def test_the_start_view_fails_the_check_and_the_answer_view_passes(
 @pytest.mark.parametrize(
     ("name", "he", "she"),
     [
-        ("en-fr", "Il est devenu président.", "Elle est devenue présidente."),
-        ("en-de", "Er wurde Präsident.", "Sie wurde Präsidentin."),
+        ("en-fr", "Il n'est pas Américain.", "Elle n'est pas Américaine."),
+        ("en-de", "Er ist kein Amerikaner.", "Sie ist keine Amerikanerin."),
     ],
 )
 def test_the_minimal_pair_is_translated_with_the_right_gender(

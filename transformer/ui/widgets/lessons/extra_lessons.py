@@ -20,7 +20,7 @@ EXTRA = (
         extra=True,
         page=HOME,
         depth="heads",
-        sentences=(f"He became {minimal_pair.OCCUPATION}.",),
+        sentences=(f"He isn't an {minimal_pair.NOUN}.",),
         text=(
             "In French and German, nouns have a grammatical gender, and other words agree with it. "
             "In this English sentence only the pronoun tells whether the person is a man or a "

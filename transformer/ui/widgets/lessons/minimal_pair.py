@@ -18,8 +18,8 @@ from transformer.ui.widgets.lessons.lesson import (
     table_picture,
 )
 
-OCCUPATION = "president"
-OTHER_SENTENCE = "She became a dancer."
+NOUN = "American"
+OTHER_SENTENCE = "She is a student."
 
 
 def changed_words(case: LessonCase) -> Question:
@@ -30,7 +30,7 @@ def changed_words(case: LessonCase) -> Question:
         raise LessonUnavailable("its translations with he and with she differ in length")
     changes = [first != second for first, second in zip(before, after, strict=True)]
     if not (changes[0] and changes[-1]) or all(changes):
-        raise LessonUnavailable("its translation of the occupation does not follow the pronoun")
+        raise LessonUnavailable("its translation of the noun does not follow the pronoun")
     changed_words = [word for word, change in zip(before, changes, strict=True) if change]
     same_words = [word for word, change in zip(before, changes, strict=True) if not change]
     marked = " ".join(
@@ -52,7 +52,7 @@ def changed_words(case: LessonCase) -> Question:
         correct=0,
         answer=(
             f"With *She* the model writes: {marked}. Only the pronoun differs, so it caused every "
-            f"difference: this is a **minimal pair**. English *{OCCUPATION}* has no grammatical "
+            f"difference: this is a **minimal pair**. English *{NOUN}* has no grammatical "
             f"gender, but its translation does. Does the gender always follow? For "
             f"*{escaped(OTHER_SENTENCE)}* the model writes: "
             f"{bold(case.model.translator.translate(OTHER_SENTENCE, method='greedy').text)}"
