@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 import tomllib
@@ -51,23 +50,6 @@ def test_every_copied_file_exists() -> None:
         if not arguments.startswith("--from="):
             for path in arguments.split()[:-1]:
                 assert (ROOT / path).exists(), path
-
-
-def test_images_are_pinned_and_the_user_is_not_root() -> None:
-    assert {arguments.split()[0] for arguments in arguments_of("FROM")} == {
-        "python:3.11-slim-bookworm"
-    }
-    assert arguments_of("USER") == ["1000"]
-    assert arguments_of("VOLUME") == ["/data"]
-
-
-def test_it_runs_the_command_and_has_a_health_check() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (command,) = arguments_of("CMD")
-    assert json.loads(command)[0] in project["scripts"]
-    (health_check,) = arguments_of("HEALTHCHECK")
-    assert "localhost:8501/_stcore/health" in health_check
-    assert arguments_of("EXPOSE") == ["8501"]
 
 
 @pytest.mark.parametrize("variable", ["HEADS_UP_RUNS", "PYTHONPYCACHEPREFIX"])

@@ -62,6 +62,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", EXAMPLES, ids=[b.code.split("\n")[0] for b in EXAMPLES])
 def test_examples_run_as_written(block: Block, clone: Path, warm_path: str) -> None:
     programs = {"sh": ["bash", "-euo", "pipefail"], "python": ["python", "-W", "error"]}

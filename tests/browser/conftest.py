@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
-from tests.browser import decoding_page, heads_page
+from tests.browser import decoding_page
 from tests.live_app import ROOT, app_server, chromium, http_server
 from transformer import Translator
 from transformer.model import Transformer
@@ -186,9 +186,12 @@ def page(new_page: NewPage) -> Page:
     return new_page()
 
 
-@pytest.fixture
-def heads(page: Page, tmp_path: Path) -> Page:
-    return heads_page.open_heads_view(page, tmp_path)
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of this folder."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""Features of every page: the larger size, Share, printing, address fields, accessibility."""
+"""Every page: the larger size, accessibility, the content policy, the width of a phone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.research import EXPERIMENTS
 
 FONT_SIZE = "(node) => parseFloat(getComputedStyle(node).fontSize)"
-pytestmark = pytest.mark.browser
 PATHS = [Path(file).stem.replace("app", "") for file in PAGES]
 
 
@@ -81,46 +80,6 @@ def test_the_larger_size_applies_to_everything_and_is_kept_but_not_in_links(
     page.get_by_role("heading", name="Glossary", level=1).wait_for()
     expect(page.locator("html")).to_have_css("font-size", "16px")
     assert "size" not in page.url
-
-
-def test_share_copies_the_address_with_and_without_the_clipboard(
-    app: str, new_page: NewPage
-) -> None:
-    page = new_page(1400, alone=True)
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    open_page(page, f"{app}/?depth=heads&text=the baker hides books&layer=1&head=2")
-    page.get_by_role("button", name="Share").click()
-    message = page.locator(".hu-link-message")
-    expect(message).to_contain_text("Copied a link to All heads, “the baker hides books”")
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
-    page.keyboard.press("Escape")
-    expect(message).to_be_hidden()
-
-    page = new_page(390, alone=True)
-    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
-    message = page.locator(".hu-link-message")
-    for has_copy_command in (True, False):
-        if not has_copy_command:
-            page.add_init_script("document.execCommand = () => false;")
-        open_page(page, f"{app}/?depth=steps")
-        page.get_by_role("button", name="Share").click()
-        if has_copy_command:
-            expect(message).to_contain_text("Copied a link to Step by step")
-        else:
-            expect(message.get_by_label("The link")).to_have_value(page.url)
-            assert message.evaluate("() => document.activeElement !== document.body")
-        box = bounding_box(message)
-        assert 0 <= box["x"] <= 390 - box["width"]
-
-
-def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1000, alone=True), f"{app}/?depth=heads")
-    page.locator(".hu-canvas").first.wait_for()
-    page.emulate_media(media="print")
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator(".hu-canvas").first).to_be_visible()
-    for control in (".st-key-navigation-bar", ".hu-tools", ".hu-tabs", ".stButtonGroup"):
-        expect(page.locator(control).first).to_be_hidden()
 
 
 CHECKED_PAGES = {

@@ -146,20 +146,16 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
 
 
-def test_the_teacher_sees_who_has_solved_a_case_of_the_bug_clinic(classroom: ClassPages) -> None:
+def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) -> None:
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     follow_link(bob, "Learn")
     bob.get_by_role("link", name="Broken Transformers").click()
     solve_first_case(bob)
     expect(teacher.get_by_text("Student 2 has solved 1: 1.")).to_be_visible()
+    bob.get_by_role("link", name="← All lessons").click()
+    expect(bob.get_by_role("link", name="Broken Transformers")).to_be_visible()
 
-
-def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
-    classroom: ClassPages,
-) -> None:
-    teacher, _, bob = classroom
-    teacher.get_by_role("button", name="Stop leading").click()
     follow_link(bob, "Train")
     bob.get_by_text("More tasks and races").click()
     bob.locator(".st-key-train-addition button").click()  # the example run that takes longest
@@ -175,6 +171,7 @@ def test_the_teacher_sees_training_runs_and_messages_do_not_undo_a_click(
     for page in (teacher, bob):
         expect(page.locator(".stMarkdownBadge", has_text="cancelled").first).to_be_visible()
     expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
+    # A message that arrives just after a click does not undo the click.
     bob.add_init_script(KEEP_SOCKETS)
     bob.reload()
     wait_until(bob, "window.classSockets.length > 0")

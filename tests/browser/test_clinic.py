@@ -1,4 +1,4 @@
-"""The bug clinic: a case solved in the static site, results, and the same page in the app."""
+"""The bug clinic in the static site; `test_class.py` solves a case in the app."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def solve_first_case(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_case_is_solved_and_handed_in(
+def test_a_case_is_solved_handed_in_and_a_wrong_result_refused(
     site_address: str, new_page: NewPage, tmp_path: Path
 ) -> None:
     page = new_page(alone=True)
@@ -70,15 +70,16 @@ def test_a_case_is_solved_and_handed_in(
     page.get_by_role("button", name="Reset all cases").click()
     expect(page.get_by_text("solved, 5 of 5 points")).to_have_count(0)
 
-
-def test_wrong_results_are_refused(site_address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{site_address}clinic.html")
     ours = {"format": "heads-up-bug-clinic", "version": 1, "name": "", "cases": [], "code": "0"}
     check(page, b"\x00\xff", "This is no result of the Bug clinic")
     check(page, b"[]", "This is no result of the Bug clinic")
     check(page, json.dumps({**ours, "version": 7}).encode(), "This result has version 7")
     check(page, json.dumps(ours).encode(), "This result was changed after it was saved")
+
+    page.get_by_role("button", name="1. A perfect loss").click()
+    wait_until_trained(page)
+    page.get_by_role("button", name="Show a hint").click()
+    expect(page.get_by_text("What does the decoder have during training").first).to_be_visible()
 
 
 def check(page: Page, content: bytes, message: str) -> None:
@@ -88,16 +89,3 @@ def check(page: Page, content: bytes, message: str) -> None:
         {"name": "result.json", "mimeType": "application/json", "buffer": content}
     )
     expect(page.get_by_text(message)).to_be_visible()
-
-
-@pytest.mark.slow
-def test_the_app_has_the_clinic_under_learn(app: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{app}/learn")
-    page.get_by_role("link", name="Broken Transformers").click()
-    page.get_by_role("button", name="1. A perfect loss").click()
-    wait_until_trained(page)
-    page.get_by_role("button", name="Show a hint").click()
-    expect(page.get_by_text("What does the decoder have during training").first).to_be_visible()
-    page.get_by_role("link", name="← All lessons").click()
-    expect(page.get_by_role("link", name="Broken Transformers")).to_be_visible()

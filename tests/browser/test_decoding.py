@@ -1,4 +1,4 @@
-"""The decoding view: the table of steps and a forced token, compared with the page's trace."""
+"""The decoding view: steps, a forced token and the tree of a beam search, compared with traces."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.browser.decoding_page import (
     DecodedSentence,
     check_candidates,
     open_decoding_view,
+    percent,
 )
+from transformer.inference import BeamNode
 
-pytestmark = pytest.mark.browser
 
-
-def test_each_step_has_its_input_and_its_candidates(
+def test_a_student_reads_the_steps_forces_a_candidate_and_walks_the_tree(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    greedy = decoded_sentence.greedy
+    greedy, altered = decoded_sentence.greedy, decoded_sentence.altered
     open_decoding_view(page, tmp_path, greedy)
     rows = page.locator(".hu-steps tbody tr")
     expect(rows).to_have_count(len(greedy.translation.steps))
@@ -48,17 +48,12 @@ def test_each_step_has_its_input_and_its_candidates(
     rows.nth(2).get_by_role("button", name="Attention in step 3").click()
     expect(page.get_by_role("tab", name="Heatmap")).to_have_attribute("aria-selected", "true")
 
-
-def test_a_candidate_is_forced_and_the_original_comes_back(
-    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
-) -> None:
-    greedy, altered = decoded_sentence.greedy, decoded_sentence.altered
     step, token_id = decoded_sentence.forced.split(":")
     other = next(
         c for c in greedy.translation.steps[FORCED_STEP].candidates if str(c.id) == token_id
     )
     open_decoding_view(page, tmp_path, greedy, live=True)
-    row = page.locator(".hu-steps tbody tr").nth(FORCED_STEP)
+    row = rows.nth(FORCED_STEP)
     row.locator("button.hu-candidate").filter(has=page.get_by_text(other.token, exact=True)).click()
     page.wait_for_function("window.reported")
     assert page.evaluate("window.reported.force") == decoded_sentence.forced
@@ -78,3 +73,51 @@ def test_a_candidate_is_forced_and_the_original_comes_back(
     expect(page.locator(".hu-forced")).to_contain_text(greedy.text)
     page.get_by_role("button", name="Back to the original").click()
     expect(chosen).to_have_text(list(greedy.predicted_tokens))
+
+    tree = decoded_sentence.tree
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=0)
+    box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
+    values = branch.locator("dd")
+
+    def check_box(node: BeamNode) -> None:
+        expect(branch.locator(".hu-piece")).to_have_text(
+            [ancestor.token for ancestor in tree.path(node)]
+        )
+        displayed = [text.replace("−", "-") for text in values.all_inner_texts()]
+        assert percent(displayed[0]) == pytest.approx(node.probability, abs=6e-4)
+        assert float(displayed[1]) == pytest.approx(node.log_probability, abs=6e-5)
+        assert float(displayed[2]) == pytest.approx(node.score, abs=6e-5)
+        assert displayed[3].startswith(node.status)
+
+    current = tree.nodes[0]
+    check_box(current)
+    box.focus()
+    while tree.children(current) and current.depth < 4:
+        page.keyboard.press("ArrowRight")
+        current = next(child for child in tree.children(current) if child.best)
+        check_box(current)
+    visited = {current.index}
+    for _ in range(6):  # to the last node of this step; then up through all of them
+        page.keyboard.press("ArrowDown")
+    for _ in range(6):
+        path = branch.locator(".hu-piece").all_inner_texts()
+        selected = next(
+            node
+            for node in tree.nodes
+            if node.depth == current.depth
+            and [ancestor.token for ancestor in tree.path(node)] == path
+        )
+        visited |= {selected.index}
+        page.keyboard.press("ArrowUp")
+    assert visited == {n.index for n in tree.nodes if n.depth == current.depth}
+    path = branch.locator(".hu-piece").all_inner_texts()
+    page.keyboard.press("ArrowLeft")
+    expect(branch.locator(".hu-piece")).to_have_text(path[:-1])
+
+    discarded = next(node for node in tree.nodes if node.status == "discarded")
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=discarded.index)
+    expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
+
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
+    expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
+    expect(page.locator(".hu-treebox")).to_be_hidden()

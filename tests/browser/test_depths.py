@@ -8,13 +8,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address, open_depth
-from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import bounding_box
 from tests.browser.home_page import open_home, wait_for_all_words
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
-
-pytestmark = pytest.mark.browser
 
 FIRST, SECOND = "She hides books.", "Who gave you that red umbrella?"
 CONTENT = {
@@ -69,7 +65,7 @@ def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
 
 
 @pytest.mark.journey
-def test_another_depth_keeps_the_sentence_the_head_and_the_focus(
+def test_a_head_is_switched_off_at_one_depth_and_on_at_another(
     bundled_app: str, page: Page
 ) -> None:
     head = {"kind": "decoder", "layer": "2", "head": "5"}
@@ -88,31 +84,6 @@ def test_another_depth_keeps_the_sentence_the_head_and_the_focus(
     wait_for_depth(page, "All heads", FIRST)
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 6")
 
-
-def test_each_depth_is_one_entry_of_the_history(bundled_app: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)  # the browser counts at most 50 entries of one tab
-    for query in ("", f"?text={FIRST}"):
-        open_home(page, bundled_app, query)
-        text = page.get_by_label("English").input_value()
-        entries = page.evaluate("history.length")
-        for number, label in enumerate(("Step by step", "Switch off"), start=1):
-            open_depth(page, label)
-            wait_for_depth(page, label, text)
-            wait_until(page, f"history.length === {entries + number}")
-        page.go_back()
-        wait_for_depth(page, "Step by step", text)
-        page.go_back()
-        wait_for_depth(page, "Bands", text)
-        page.go_forward()
-        wait_for_depth(page, "Step by step", text)
-        assert page.evaluate("history.length") == entries + 2
-        assert address(page)[1]["depth"] == "steps"
-
-
-@pytest.mark.journey
-def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
-    bundled_app: str, page: Page
-) -> None:
     open_home(page, bundled_app, f"?text={FIRST}")
     wait_for_all_words(page)
     page.locator(".hu-strip-head").nth(11).click()
@@ -130,32 +101,3 @@ def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
     open_depth(page, "Bands")
     wait_for_depth(page, "Bands", FIRST)
     expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
-
-
-@pytest.mark.parametrize(("width", "most"), [(1366, 300), (390, 420)])
-def test_the_first_heads_are_on_the_first_screen(
-    bundled_app: str, new_page: NewPage, width: int, most: int
-) -> None:
-    page = new_page(width)
-    page.goto(f"{bundled_app}/?depth=heads")
-    wait_for_script_run(page)
-    assert bounding_box(page.locator(".hu-mosaic [role=radio]").first)["y"] <= most
-    page.goto(f"{bundled_app}/?depth=off")
-    expect(page.locator(CONTENT["Switch off"])).to_be_visible()
-    wait_for_script_run(page)
-    assert bounding_box(page.locator(".hu-switchboard h2").first)["y"] <= most
-    assert bounding_box(page.locator(".hu-switchboard [data-head]").first)["y"] <= most + 60
-
-
-def test_on_a_phone_the_pictures_of_all_heads_come_before_the_tools(
-    bundled_app: str, new_page: NewPage
-) -> None:
-    page = new_page(390)
-    page.goto(f"{bundled_app}/?depth=heads&more=1")
-    wait_for_script_run(page)
-    top = bounding_box(page.locator(".hu-mosaic [role=radio]").first)["y"]
-    assert top <= 420
-    chosen = bounding_box(page.locator(".hu-kinds [aria-pressed=true]"))  # its row scrolls
-    assert 0 <= chosen["x"] <= 390 - chosen["width"] / 2
-    tools = page.get_by_role("button", name="Compare", exact=True)
-    assert bounding_box(tools)["y"] > top

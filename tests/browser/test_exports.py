@@ -9,11 +9,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import (
     CSV,
     PNG,
@@ -31,8 +29,6 @@ from tests.browser.explorer_file import (
 from tests.figures.fake_traces import fake_trace
 from transformer.figures.views import EXPLORER
 
-pytestmark = pytest.mark.browser
-
 
 def picture(url: str) -> Numbers:
     """Return red, green and blue of a picture that a script returns as a data URL."""
@@ -41,8 +37,8 @@ def picture(url: str) -> Numbers:
     return values
 
 
-def test_a_png_has_the_colours_of_the_screen_and_an_svg_those_of_print(
-    page: Page, tmp_path: Path, new_page: NewPage
+def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_numbers(
+    page: Page, tmp_path: Path
 ) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -63,7 +59,7 @@ def test_a_png_has_the_colours_of_the_screen_and_an_svg_those_of_print(
             assert np.abs(expected - colours).max(axis=1).min() <= 4
         assert (values[:150] != background).any(axis=(1, 2)).any()  # the title is above the picture
 
-    page = open_explorer(new_page(scheme="dark"), tmp_path, TRACE, layer=1, head=2)
+    page.mouse.move(0, 0)
     before = page.locator(".hu-canvas").screenshot()
     name, path = download(page, SVG, tmp_path)
     assert name.endswith("-cross-L2-H3.svg")
@@ -92,8 +88,8 @@ def test_a_png_has_the_colours_of_the_screen_and_an_svg_those_of_print(
         """window.el = (tag, values) => Object.assign(document.createElement(tag), values)"""
     )
     pictures = []
-    for button in (PNG, SVG):
-        _, path = download(page, button, tmp_path)
+    for label in (PNG, SVG):
+        _, path = download(page, label, tmp_path)
         pictures.append(base64.b64encode(path.read_bytes()).decode())
     images = page.evaluate(
         """async ([png, svg]) => {
@@ -117,10 +113,6 @@ def test_a_png_has_the_colours_of_the_screen_and_an_svg_those_of_print(
     patches = np.abs(png - svg).mean(axis=2).reshape(56, 10, 60, 10).mean(axis=(1, 3))
     assert patches.max() < 40
 
-
-def test_the_menu_works_with_the_keyboard_and_a_csv_has_the_table(
-    page: Page, tmp_path: Path
-) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L3-H2.csv")

@@ -15,7 +15,6 @@ from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.measures.naming import head_name
 
-pytestmark = pytest.mark.browser
 TEXT = "Where is my red umbrella?"
 JARGON = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|residual|d_model"
 """Notation and terms that a newcomer cannot know, on any page before they choose to see tokens."""

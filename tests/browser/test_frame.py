@@ -9,7 +9,6 @@ from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 from transformer.ui.base.registry import PAGES
 
-pytestmark = pytest.mark.browser
 IN_NAVIGATION = [entry.title for entry in PAGES.values()]
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
 
@@ -22,7 +21,9 @@ def open_page(page: Page, address: str) -> Page:
 
 
 @pytest.mark.journey
-def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage) -> None:
+def test_all_pages_are_reached_on_a_phone_and_by_keyboard(
+    app: str, new_page: NewPage, page: Page
+) -> None:
     page = new_page(390)
     failed_urls: list[str] = []
     page.on(
@@ -49,8 +50,6 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage) -> No
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert not failed_urls
 
-
-def test_the_skip_link_skips_the_navigation(app: str, page: Page) -> None:
     open_page(page, f"{app}/glossary")
     page.get_by_role("button", name="Share").wait_for()  # its script moves the focus when it loads
     page.keyboard.press("Tab")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import open_depth, wait_for_address
@@ -21,52 +20,11 @@ from transformer import Translator
 from transformer.analysis.interventions.switching import switched_off
 from transformer.inference.alternatives import word_alternatives
 
-pytestmark = pytest.mark.browser
-
 TEXT = "She has never seen the sea."
 REDUCED_MOTION = {"reduced_motion": "reduce"}
 
 
-def test_the_animation_plays_once_and_every_step_is_reached_by_click_and_key(
-    bundled_app: str, page: Page, en_fr: Translator
-) -> None:
-    open_home(page, bundled_app, f"?text={TEXT}")
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
-    expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
-    assert words(page, "first") == TEXT.split()
-    assert words(page) == expected_words(en_fr, TEXT)
-    wait_for_all_words(page)
-    expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
-    assert page.locator(".hu-glance-lines path.away").count() == 0
-    bands = page.locator(".hu-glance-lines path").count()
-    weight_rows = [word["weights"] for word in expected_glance(en_fr, TEXT)["words"]]
-    assert bands == sum(weight >= 0.04 for row in weight_rows for weight in row)
-    page.get_by_role("button", name="Play again").click()
-    page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    count = len(words(page))
-    label = page.locator(".hu-glance-controls .hu-label")
-    tile(page, 1).click()
-    expect(label).to_have_text(f"word 2 of {count}")
-    expect(tile(page, 1)).to_have_attribute("aria-current", "step")
-    expect(page.locator(".hu-glance-sentence")).to_contain_text("The model writes")
-    page.keyboard.press("ArrowRight")
-    expect(label).to_have_text(f"word 3 of {count}")
-    expect(tile(page, 2)).to_be_focused()
-    page.keyboard.press("ArrowUp")
-    expect(tile(page, 2, "first")).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Home")
-    expect(label).to_have_text(f"word 1 of {count}")
-    page.get_by_role("button", name="Next step").click()
-    expect(label).to_have_text(f"word 2 of {count}")
-    page.get_by_role("button", name="Play", exact=True).click()
-    wait_for_all_words(page)
-    page.get_by_role("button", name="Play again").click()
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
-
-
-def test_typed_text_is_translated_at_once_never_replaced_and_stays_text(
+def test_a_typed_sentence_is_translated_and_its_animation_plays_once(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
     open_home(page, bundled_app)
@@ -103,14 +61,51 @@ def test_typed_text_is_translated_at_once_never_replaced_and_stays_text(
     expect(page.get_by_label("English")).to_have_value(TEXT)
     expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
 
+    open_home(page, bundled_app, f"?text={TEXT}")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
+    assert words(page, "first") == TEXT.split()
+    assert words(page) == expected_words(en_fr, TEXT)
+    wait_for_all_words(page)
+    expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
+    assert page.locator(".hu-glance-lines path.away").count() == 0
+    bands = page.locator(".hu-glance-lines path").count()
+    weight_rows = [word["weights"] for word in expected_glance(en_fr, TEXT)["words"]]
+    assert bands == sum(weight >= 0.04 for row in weight_rows for weight in row)
+    page.get_by_role("button", name="Play again").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    count = len(words(page))
+    label = page.locator(".hu-glance-controls .hu-label")
+    tile(page, 1).click()
+    expect(label).to_have_text(f"word 2 of {count}")
+    expect(tile(page, 1)).to_have_attribute("aria-current", "step")
+    expect(page.locator(".hu-glance-sentence")).to_contain_text("The model writes")
+    page.keyboard.press("ArrowRight")
+    expect(label).to_have_text(f"word 3 of {count}")
+    expect(tile(page, 2)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(tile(page, 2, "first")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
+    expect(label).to_have_text(f"word 1 of {count}")
+    page.get_by_role("button", name="Next step").click()
+    expect(label).to_have_text(f"word 2 of {count}")
+    page.get_by_role("button", name="Play", exact=True).click()
+    wait_for_all_words(page)
+    page.get_by_role("button", name="Play again").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
-def test_reduced_motion_shows_everything_at_once_and_a_word_only_its_bands(
+
+def words_without_head(en_fr: Translator, text: str, layer: int, head: int) -> list[str]:
+    hooks = switched_off(en_fr.model.config, [("cross", layer, head)])
+    return expected_words(en_fr, text, hooks=hooks)
+
+
+def test_with_reduced_motion_a_word_is_forced_and_a_head_switched_off(
     bundled_app: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = new_page(**REDUCED_MOTION)
-    page.add_init_script(
-        "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
-    )
     open_home(page, bundled_app, f"?text={TEXT}")
     wait_for_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
@@ -131,11 +126,7 @@ def test_reduced_motion_shows_everything_at_once_and_a_word_only_its_bands(
     n_bands = sum(weight >= 0.04 for weight in rows[0]["weights"])
     expect(page.locator(".hu-glance-lines path.now")).to_have_count(n_bands)
 
-
-def test_an_alternative_is_forced_and_the_rest_translated_again(
-    bundled_app: str, new_page: NewPage, en_fr: Translator
-) -> None:
-    page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={TEXT}")
+    open_home(page, bundled_app, f"?text={TEXT}")
     trace = en_fr.trace(TEXT, method="greedy")
     by_word = word_alternatives(en_fr, trace.translation)
     word = next(i for i, alternatives in enumerate(by_word) if alternatives)
@@ -151,17 +142,8 @@ def test_an_alternative_is_forced_and_the_rest_translated_again(
     expect(page.locator(".hu-glance-undo")).to_have_count(0)
     assert words(page) == expected_words(en_fr, TEXT)
 
-
-def words_without_head(en_fr: Translator, text: str, layer: int, head: int) -> list[str]:
-    hooks = switched_off(en_fr.model.config, [("cross", layer, head)])
-    return expected_words(en_fr, text, hooks=hooks)
-
-
-def test_a_pointed_head_shows_its_bands_and_a_click_switches_it_off(
-    bundled_app: str, new_page: NewPage, en_fr: Translator
-) -> None:
     text = "If it rains, we will stay at home."
-    page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={text}")
+    open_home(page, bundled_app, f"?text={text}")
     data = expected_glance(en_fr, text)
     shape = (6, 8, len(data["words"]), len(data["source"]) + 1)
     weights = np.array(data["head_weights"]).reshape(shape)

@@ -23,94 +23,6 @@ from tests.browser.heads_page import (
 )
 from tests.figures.fake_traces import fake_trace
 
-pytestmark = pytest.mark.browser
-
-
-def test_tokens_are_read_and_pinned_by_pointer_and_keyboard(heads: Page) -> None:
-    weights = TRACE.weights("cross", 1)[2]
-    check_readout(heads, "Hover over a token")
-    for row in (0, 3, 5):
-        point(heads, "q", row)
-        token = [*TGT[1:], "</s>"][row]
-        order = np.argsort(-weights[row])[:3]
-        check_readout(heads, f"{TGT[row]} → {token} attends most to", SRC[order[0]])
-        assert readout_weights(heads) == pytest.approx(weights[row, order], abs=TOLERANCE)
-    for column in (0, 6):
-        point(heads, "k", column)
-        order = np.argsort(-weights[:, column])[:3]
-        check_readout(heads, f"{SRC[column]} gets most attention from", TGT[order[0]])
-        assert readout_weights(heads) == pytest.approx(weights[order, column], abs=TOLERANCE)
-    assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "0.1"
-    heads.mouse.move(0, 0)
-    check_readout(heads, "Hover over a token")
-    assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "1"
-    assert state(heads, "tokens") == ""
-
-    heads.locator(".hu-canvas").focus()
-    for key, token in [
-        ("ArrowDown", "<s>"),
-        ("ArrowDown", "▁la"),
-        ("End", "▁la"),
-        ("ArrowDown", "▁la"),
-        ("ArrowUp", "▁est"),
-    ]:
-        heads.keyboard.press(key)
-        expect(heads.locator(".hu-reading strong")).to_contain_text(f"{token} → ")
-    heads.keyboard.press("Enter")
-    assert state(heads, "tokens") == "q4"
-    heads.keyboard.press("ArrowRight")
-    assert readout_weights(heads) == pytest.approx([weights[4, 4]], abs=TOLERANCE)
-    heads.keyboard.press("End")
-    check_readout(heads, "attends to </s>")
-    assert readout_weights(heads) == pytest.approx([weights[4, 6]], abs=TOLERANCE)
-    heads.keyboard.press("ArrowLeft")
-    heads.keyboard.press("Space")
-    assert state(heads, "tokens") == "q4,q5"
-    heads.keyboard.press("Space")
-    heads.keyboard.press("Escape")
-    assert state(heads, "tokens") == ""
-    check_readout(heads, "Hover over a token")
-    chip = heads.get_by_role("button", name="layer 2, head 4")
-    chip.focus()
-    heads.keyboard.press("Space")
-    assert state(heads, "heads") == "1.2,1.3"
-    expect(chip).to_be_focused()
-    chip.press("Space")
-    assert state(heads, "heads") == ""
-
-    heads.get_by_role("button", name="all of layer 2").click()
-    expect(heads.locator(".hu-title")).to_have_text("Layer 2, all heads")
-    expect(heads.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)')
-    point(heads, "q", 1, click=True)
-    point(heads, "q", 4, click=True)
-    assert state(heads, "tokens") == "q1,q4"
-    weights = TRACE.weights("cross", 1)
-    check_readout(heads, "▁la → ▁mai attends most to", "▁est → ▁la attends most to")
-    strongest = [
-        *np.sort(weights[:, 1], axis=None)[:-3:-1],
-        *np.sort(weights[:, 4], axis=None)[:-3:-1],
-    ]
-    assert readout_weights(heads) == pytest.approx(strongest, abs=TOLERANCE)
-    for column in (0, 4):  # the same token at different positions
-        point(heads, "k", column)
-        check_readout(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, mean of 2: ", "L2·H4")
-        expected = weights[:, [1, 4], column].mean(axis=1)
-        assert readout_weights(heads) == pytest.approx(expected, abs=2 * TOLERANCE)
-    point(heads, "q", 4, click=True)
-    assert state(heads, "tokens") == "q1"
-    point(heads, "q", 1, click=True)
-    point(heads, "k", 2, click=True)
-    point(heads, "k", 5, click=True)
-    assert state(heads, "tokens") == "k2,k5"
-    point(heads, "q", 3)
-    assert readout_weights(heads) == pytest.approx(
-        weights[:, 3, 2] + weights[:, 3, 5], abs=2 * TOLERANCE
-    )
-    heads.get_by_role("button", name="Unpin").click()
-    assert state(heads, "tokens") == ""
-    expect(heads.get_by_role("button", name="Unpin")).to_be_hidden()
-
-
 # Count the pixels of exactly this colour in each row of the picture of lines.
 COUNT_PIXELS = """(colour) => {
   const canvas = document.querySelector(".hu-lines");
@@ -139,7 +51,93 @@ def drawn_colours(page: Page) -> set[int]:
     }
 
 
-def test_selected_heads_are_drawn_in_their_colours(new_page: NewPage, tmp_path: Path) -> None:
+def test_heads_and_tokens_are_selected_and_drawn_in_their_colours(
+    page: Page, new_page: NewPage, tmp_path: Path
+) -> None:
+    open_heads_view(page, tmp_path)
+    weights = TRACE.weights("cross", 1)[2]
+    check_readout(page, "Hover over a token")
+    for row in (0, 3, 5):
+        point(page, "q", row)
+        token = [*TGT[1:], "</s>"][row]
+        order = np.argsort(-weights[row])[:3]
+        check_readout(page, f"{TGT[row]} → {token} attends most to", SRC[order[0]])
+        assert readout_weights(page) == pytest.approx(weights[row, order], abs=TOLERANCE)
+    for column in (0, 6):
+        point(page, "k", column)
+        order = np.argsort(-weights[:, column])[:3]
+        check_readout(page, f"{SRC[column]} gets most attention from", TGT[order[0]])
+        assert readout_weights(page) == pytest.approx(weights[order, column], abs=TOLERANCE)
+    assert page.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "0.1"
+    page.mouse.move(0, 0)
+    check_readout(page, "Hover over a token")
+    assert page.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "1"
+    assert state(page, "tokens") == ""
+
+    page.locator(".hu-canvas").focus()
+    for key, token in [
+        ("ArrowDown", "<s>"),
+        ("ArrowDown", "▁la"),
+        ("End", "▁la"),
+        ("ArrowDown", "▁la"),
+        ("ArrowUp", "▁est"),
+    ]:
+        page.keyboard.press(key)
+        expect(page.locator(".hu-reading strong")).to_contain_text(f"{token} → ")
+    page.keyboard.press("Enter")
+    assert state(page, "tokens") == "q4"
+    page.keyboard.press("ArrowRight")
+    assert readout_weights(page) == pytest.approx([weights[4, 4]], abs=TOLERANCE)
+    page.keyboard.press("End")
+    check_readout(page, "attends to </s>")
+    assert readout_weights(page) == pytest.approx([weights[4, 6]], abs=TOLERANCE)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Space")
+    assert state(page, "tokens") == "q4,q5"
+    page.keyboard.press("Space")
+    page.keyboard.press("Escape")
+    assert state(page, "tokens") == ""
+    check_readout(page, "Hover over a token")
+    chip = page.get_by_role("button", name="layer 2, head 4")
+    chip.focus()
+    page.keyboard.press("Space")
+    assert state(page, "heads") == "1.2,1.3"
+    expect(chip).to_be_focused()
+    chip.press("Space")
+    assert state(page, "heads") == ""
+
+    page.get_by_role("button", name="all of layer 2").click()
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, all heads")
+    expect(page.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)')
+    point(page, "q", 1, click=True)
+    point(page, "q", 4, click=True)
+    assert state(page, "tokens") == "q1,q4"
+    weights = TRACE.weights("cross", 1)
+    check_readout(page, "▁la → ▁mai attends most to", "▁est → ▁la attends most to")
+    strongest = [
+        *np.sort(weights[:, 1], axis=None)[:-3:-1],
+        *np.sort(weights[:, 4], axis=None)[:-3:-1],
+    ]
+    assert readout_weights(page) == pytest.approx(strongest, abs=TOLERANCE)
+    for column in (0, 4):  # the same token at different positions
+        point(page, "k", column)
+        check_readout(page, "▁la → ▁mai, ▁est → ▁la attend to ▁the, mean of 2: ", "L2·H4")
+        expected = weights[:, [1, 4], column].mean(axis=1)
+        assert readout_weights(page) == pytest.approx(expected, abs=2 * TOLERANCE)
+    point(page, "q", 4, click=True)
+    assert state(page, "tokens") == "q1"
+    point(page, "q", 1, click=True)
+    point(page, "k", 2, click=True)
+    point(page, "k", 5, click=True)
+    assert state(page, "tokens") == "k2,k5"
+    point(page, "q", 3)
+    assert readout_weights(page) == pytest.approx(
+        weights[:, 3, 2] + weights[:, 3, 5], abs=2 * TOLERANCE
+    )
+    page.get_by_role("button", name="Unpin").click()
+    assert state(page, "tokens") == ""
+    expect(page.get_by_role("button", name="Unpin")).to_be_hidden()
+
     # Each head attends to a single token, its own: all lines have weight 1 and are opaque.
     one_hot = np.zeros((3, 4, 6, 7), np.float32)
     for head in range(4):

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import (
     PREDICTED,
     SRC,
@@ -27,11 +26,11 @@ from tests.browser.explorer_file import (
 )
 from tests.figures.fake_traces import fake_trace
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.mark.journey
-def test_a_head_is_read_by_pointer_and_by_keyboard(page: Page, tmp_path: Path) -> None:
+def test_a_head_is_read_by_pointer_and_keyboard_and_coloured_by_its_weights(
+    page: Page, tmp_path: Path
+) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=2)
     title, canvas, tooltip = (page.locator(f".hu-{name}") for name in ("title", "canvas", "tip"))
     expect(title).to_have_text("Layer 2, head 3")
@@ -93,19 +92,17 @@ def test_a_head_is_read_by_pointer_and_by_keyboard(page: Page, tmp_path: Path) -
     expect(tooltip).to_contain_text("masked")
     expect(tooltip).to_contain_text("<s> → ▁r")
 
-
-def test_colours_and_bars_are_those_of_the_weights(
-    new_page: NewPage, tmp_path: Path, page: Page
-) -> None:
     row = np.array([0, 0.01, 0.04, 0.1, 0.15, 0.2, 0.23, 0.27], np.float32)
     trace = fake_trace(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
     for scheme, sign in (("light", -1), ("dark", 1)):
-        page = open_explorer(new_page(scheme=scheme), tmp_path, trace)
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        open_explorer(page, tmp_path, trace)
         colours = pixels(page, cell_centres(page, 5, 8))[16:24]
         assert (colours[:, 3] == 255).all()
         luminances = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
         assert (np.diff(luminances) * sign > 2).all(), scheme
 
+    page.emulate_media(color_scheme="light")
     open_explorer(page, tmp_path, TRACE, layer=1, head=1)
     expected = head("cross", 1, 1)
     points = cell_centres(page, 5, 8)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.decoding_page import LAYER, DecodedSentence
@@ -21,8 +20,6 @@ from transformer.figures.film import film_page
 from transformer.figures.moments import moments_data
 from transformer.figures.views import EXPLORER, view_page
 from transformer.inference.trace import Trace
-
-pytestmark = pytest.mark.browser
 
 
 def hostile(count: int) -> tuple[str, ...]:
@@ -58,7 +55,7 @@ def check_every_size(page: Page, name: str) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
 
 
-def test_every_view_of_the_explorer(
+def test_hostile_tokens_are_text_in_every_view(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     trace = with_hostile_tokens(decoded_sentence)
@@ -96,8 +93,6 @@ def test_every_view_of_the_explorer(
                 assert (len({box["x"] for box in boxes}) == 1) == stacked
         check_every_size(page, view)
 
-
-def test_the_other_views(page: Page, tmp_path: Path) -> None:
     data = translation_data("<b>x</b> " + HOSTILE[0], HOSTILE, HOSTILE[::-1])
     open_html(page, tmp_path, view_page("translation", data, "Translation"))
     expect(page.locator(".hu-text")).to_have_text("<b>x</b> " + HOSTILE[0])

@@ -51,17 +51,15 @@ def files_below(path: Path) -> list[Path]:
     return [file for file in files if file.suffix != ".pyc"]
 
 
-def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
+def test_the_wheel_has_the_files_of_the_checkout_and_its_commands_work_anywhere(
+    wheel: Path, commands: Path, page: Page, tmp_path: Path, en_fr: Translator
+) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     paths = [path for name in ("transformer", *APP_FILES) for path in files_below(ROOT / name)]
     tracked = [path.relative_to(ROOT).as_posix() for path in paths]
     expected = {n if n.startswith("transformer/") else f"transformer/app/{n}" for n in tracked}
     assert packed == expected
 
-
-def test_the_commands_work_in_any_folder(
-    commands: Path, page: Page, tmp_path: Path, en_fr: Translator
-) -> None:
     home, work_folder = tmp_path / "home", tmp_path / "here"
     home.mkdir()
     work_folder.mkdir()

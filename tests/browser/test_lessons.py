@@ -5,17 +5,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import violations_of
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import open_expander, wait_for_script_run
+from tests.live_app import wait_for_script_run
 from transformer.ui.base.registry import PAGES, path
-from transformer.ui.widgets.lessons.course import CORE, LESSONS
-
-pytestmark = pytest.mark.browser
+from transformer.ui.widgets.lessons.course import CORE
 
 
 def wait_for_lesson(page: Page, number: int) -> None:
@@ -81,29 +77,26 @@ def scroll(page: Page, pixels: int) -> None:
     page.wait_for_timeout(300)
 
 
-@pytest.mark.parametrize("width", [1400, 390])
-def test_the_card_stays_visible_and_leaves_space_for_the_picture(
-    bundled_app: str, new_page: NewPage, width: int
-) -> None:
-    page = new_page(width)
+def test_the_card_of_a_lesson_stays_visible_and_is_accessible(bundled_app: str, page: Page) -> None:
     page.goto(f"{bundled_app}/learn?lesson=norm")
     assert answer_if_asked(page)
     page.locator(".st-key-inside-map").wait_for()
-    scroll(page, 500)
-    card_rect = client_rect(page, ".st-key-lesson")
-    assert 0 <= card_rect["top"] <= 120
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    if width > 1100:
-        map_rect = client_rect(page, ".st-key-inside-map")
-        assert card_rect["right"] <= map_rect["left"]
-        assert map_rect["top"] < 300  # the map stays visible next to the box
-        assert map_rect["right"] <= client_rect(page, ".st-key-inside-top")["left"]
-    else:
-        box = bounding_box(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
-        assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
+    for width in (1400, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        scroll(page, 500)
+        card_rect = client_rect(page, ".st-key-lesson")
+        assert 0 <= card_rect["top"] <= 120
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width > 1100:
+            map_rect = client_rect(page, ".st-key-inside-map")
+            assert card_rect["right"] <= map_rect["left"]
+            assert map_rect["top"] < 300  # the map stays visible next to the box
+            assert map_rect["right"] <= client_rect(page, ".st-key-inside-top")["left"]
+    # On a phone the card leaves space for the picture.
+    box = bounding_box(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
+    assert box["y"] + box["height"] <= 0.55 * 900
 
-
-def test_no_accessibility_violation_before_and_after_a_guess(bundled_app: str, page: Page) -> None:
+    page.set_viewport_size({"width": 1400, "height": 900})
     for name in ("umbrella", "cosine", "end"):
         page.goto(f"{bundled_app}/learn?lesson={name}")
         if name == "end":
@@ -120,37 +113,3 @@ def test_no_accessibility_violation_before_and_after_a_guess(bundled_app: str, p
         page.emulate_media(color_scheme="dark")
         assert not violations_of(page, colours=True), name
         page.emulate_media(color_scheme="light")
-
-
-@pytest.mark.journey
-@pytest.mark.parametrize(("width", "height", "lowest"), [(1366, 768, 300), (390, 844, 420)])
-def test_pictures_are_on_the_first_screen_and_hide_the_answer(
-    bundled_app: str, new_page: NewPage, width: int, height: int, lowest: int
-) -> None:
-    page = new_page(width)
-    page.set_viewport_size({"width": width, "height": height})
-    page.goto(f"{bundled_app}/learn")
-    pictures = page.locator(".lesson-thumbnail")
-    expect(pictures).to_have_count(len(LESSONS))
-    wait_for_script_run(page)
-    assert bounding_box(pictures.first)["y"] <= lowest
-    page.goto(f"{bundled_app}/learn?lesson=umbrella")
-    card = page.locator(".st-key-lesson")
-    expect(card.locator(".st-key-lesson-options button").first).to_be_visible()
-    wait_for_script_run(page)
-    assert bounding_box(card.locator(".hu-lesson-picture"))["y"] <= lowest
-    assert card.locator(".hu-hidden").count() > 1
-    expect(card.locator(".hu-marked")).to_have_count(0)
-    assert answer_if_asked(page)
-    open_expander(page, "Show the question again")
-    expect(card.locator(".hu-marked")).to_have_count(1)
-    expect(card.locator(".hu-hidden")).to_have_count(0)
-
-    page.goto(f"{bundled_app}/learn?lesson=infinity")  # a question that Python makes
-    expect(card.locator(".hu-hidden").first).to_be_visible()
-    wait_for_script_run(page)
-    assert bounding_box(card.locator(".hu-lesson-picture"))["y"] <= lowest
-    assert answer_if_asked(page)
-    open_expander(page, "Show the question again")
-    expect(card.locator(".hu-lesson-picture")).to_be_visible()
-    expect(card.locator(".hu-hidden")).to_have_count(0)

@@ -3,7 +3,6 @@ enlarges one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +18,7 @@ from tests.browser.explorer_file import (
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.measures import KINDS
-
-pytestmark = pytest.mark.browser
+from transformer.measures.registry import measure_heads
 
 LAYERS, HEADS = 3, 4
 SRC = [*HOSTILE, "▁it", "</s>"]
@@ -38,24 +36,9 @@ def weights(kind: str) -> Numbers:
     return np.stack([TRACE.weights(kind, layer) for layer in range(LAYERS)]).astype(np.float64)
 
 
-def distances(w: Numbers) -> Numbers:
-    rows, columns = np.indices(w.shape[-2:])
-    values: Numbers = (w * abs(rows - columns)).sum(-1).mean(-1)
-    return values
-
-
-def entropies(w: Numbers) -> Numbers:
-    bits = np.log2(w, out=np.zeros_like(w), where=w > 0)
-    values: Numbers = -(w * bits).sum(-1).mean(-1)
-    return values
-
-
-MEASURES: dict[str, Callable[[Numbers], Numbers]] = {
-    "entropy": entropies,
-    "distance": distances,
-    "first": lambda w: w[..., 0].mean(-1),
-    "last": lambda w: w[..., -1].mean(-1),
-}
+def measured(kind: str, measure: str) -> Numbers:
+    """Return a measure of all heads, (layers, heads)."""
+    return np.stack([measure_heads(TRACE, kind, layer)[measure] for layer in range(LAYERS)])
 
 
 def section(page: Page, kind: str) -> Locator:
@@ -80,7 +63,7 @@ def thumbnail_pixels(picture: Locator) -> Numbers:
     return np.array(data, float).reshape(height, width, 4)
 
 
-def test_every_head_is_drawn_and_has_its_measure(page: Page, tmp_path: Path) -> None:
+def test_all_heads_are_measured_sorted_and_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="entropy")
     colours = colour_scale(page)
     for kind in KINDS:
@@ -93,12 +76,12 @@ def test_every_head_is_drawn_and_has_its_measure(page: Page, tmp_path: Path) -> 
                 assert (displayed[future] == 0).all()
                 displayed, levels = displayed[~future], levels[~future]
             np.testing.assert_array_equal(displayed, colours[levels])
-    for name, measure in MEASURES.items():
+    for name in ("entropy", "first"):
         page.get_by_label("Number below each head").select_option(name)
         all_values = []
         for kind in KINDS:
             chips = section(page, kind).locator(".hu-chip-value").all_inner_texts()
-            expected = measure(weights(kind)).ravel()
+            expected = measured(kind, name).ravel()
             np.testing.assert_allclose([float(text) for text in chips], expected, atol=0.0051)
             all_values.append(expected)
         expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
@@ -107,13 +90,11 @@ def test_every_head_is_drawn_and_has_its_measure(page: Page, tmp_path: Path) -> 
             [np.min(all_values), np.max(all_values)], abs=0.0051
         )
 
-
-def test_heads_are_sorted_by_a_measure_and_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
     colours = colour_scale(page)
     for kind in KINDS:
-        order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
+        order = np.argsort(-measured(kind, "distance").ravel(), kind="stable")
         names = [f"L{i // HEADS + 1}·H{i % HEADS + 1}" for i in order]
         expect(section(page, kind).locator(".hu-head-name")).to_have_text(names)
         first = section(page, kind).get_by_role("radio").first
@@ -135,7 +116,6 @@ def test_heads_are_sorted_by_a_measure_and_exported(page: Page, tmp_path: Path) 
     assert len(rows) == len(KINDS) * LAYERS * HEADS
     last = names.index("last")
     for kind in KINDS:
-        w = weights(kind)
         kind_rows = [row for row in rows if row[0] == kind]
         assert [float(row[last]) for row in kind_rows] == sorted(
             [float(row[last]) for row in kind_rows], reverse=True
@@ -143,7 +123,7 @@ def test_heads_are_sorted_by_a_measure_and_exported(page: Page, tmp_path: Path) 
         for row in kind_rows:
             layer, number = int(row[1]), int(row[2])
             for name, measure in (("entropy (bits)", "entropy"), ("first", "first")):
-                expected = MEASURES[measure](w)[layer, number]
+                expected = measured(kind, measure)[layer, number]
                 assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
         # Cross-attention has no such measure, as its keys are another text.
         is_empty = [row[names.index("previous")] == "" for row in kind_rows]

@@ -23,8 +23,6 @@ from transformer.figures.headgrid import headgrid_data
 from transformer.figures.views import COMPONENTS, served_script
 from transformer.ui.services.view_scripts import FOLDER, path
 
-pytestmark = pytest.mark.browser
-
 MOUNT = """async ([code, style]) => {
   const script = new Blob([code], { type: "text/javascript" });
   const component = await import(URL.createObjectURL(script));
@@ -52,33 +50,6 @@ def mount_view(page: Page, view: str, data: dict[str, Any] | None = None) -> lis
     names: list[str] = page.evaluate(MOUNT, [module(view), style(view)])
     page.evaluate("(data) => { window.run(data); }", json.loads(json.dumps(data)))
     return names
-
-
-def test_views_are_created_once_and_send_a_repeated_choice_again(empty_page: Page) -> None:
-    requests: list[str] = []
-    console_messages: list[str] = []
-    empty_page.on("request", lambda request: requests.append(request.url))
-    empty_page.on("pageerror", lambda error: console_messages.append(str(error)))
-    empty_page.on("console", lambda message: console_messages.append(message.text))
-    for view in COMPONENTS:
-        assert mount_view(empty_page, view) == ["default"]
-        expect(empty_page.locator(".hu")).to_have_count(1)
-        empty_page.evaluate("window.unmount()")
-        assert empty_page.evaluate("window.messages") == [], view
-        assert [url for url in requests if not url.startswith("blob:")] == [], view
-        assert console_messages == [], view
-
-    data = headgrid_data([GRID], low=0, high=4, legend="")
-    mount_view(empty_page, "headgrid", data)
-    cell = empty_page.get_by_role("radio").nth(1)
-    cell.click()
-    expect(cell).to_have_attribute("aria-checked", "true")
-    # A rerun with data in which no cell is selected.
-    empty_page.evaluate("(data) => { window.run(data); }", data)
-    cell.click()
-    empty_page.wait_for_function("window.messages.length > 1")
-    choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
-    assert empty_page.evaluate("window.messages") == [choice, choice]
 
 
 REPORT_IN_ONE_TICK = """async (code) => {
@@ -116,9 +87,32 @@ REPORT_IN_ONE_TICK = """async (code) => {
 }"""
 
 
-def test_simultaneous_messages_of_views_are_sent_one_by_one_to_their_fragments(
-    empty_page: Page,
-) -> None:
+def test_views_are_created_once_and_messages_are_sent_one_by_one(empty_page: Page) -> None:
+    requests: list[str] = []
+    console_messages: list[str] = []
+    empty_page.on("request", lambda request: requests.append(request.url))
+    empty_page.on("pageerror", lambda error: console_messages.append(str(error)))
+    empty_page.on("console", lambda message: console_messages.append(message.text))
+    for view in COMPONENTS:
+        assert mount_view(empty_page, view) == ["default"]
+        expect(empty_page.locator(".hu")).to_have_count(1)
+        empty_page.evaluate("window.unmount()")
+        assert empty_page.evaluate("window.messages") == [], view
+        assert [url for url in requests if not url.startswith("blob:")] == [], view
+        assert console_messages == [], view
+
+    data = headgrid_data([GRID], low=0, high=4, legend="")
+    mount_view(empty_page, "headgrid", data)
+    cell = empty_page.get_by_role("radio").nth(1)
+    cell.click()
+    expect(cell).to_have_attribute("aria-checked", "true")
+    # A rerun with data in which no cell is selected.
+    empty_page.evaluate("(data) => { window.run(data); }", data)
+    cell.click()
+    empty_page.wait_for_function("window.messages.length > 1")
+    choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
+    assert empty_page.evaluate("window.messages") == [choice, choice]
+
     """Streamlit sends the messages of one tick as one message for one fragment; a view's fragment
     changes when an element above it appears or disappears."""
     messages = empty_page.evaluate(

@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_until
-from transformer.ui.base.visitor import COOKIE, ID
 
-pytestmark = pytest.mark.browser
 RECORD_POLICY_VIOLATIONS = """
   window.violations = [];
   document.addEventListener("securitypolicyviolation", (event) =>
@@ -55,15 +52,3 @@ def test_the_policy_blocks_what_it_forbids_and_frames_of_other_sites(
     page.goto("http://other.localhost:1/")
     page.wait_for_timeout(1000)
     assert not any(inner.url.startswith(app) for inner in page.frames)
-
-
-def test_no_script_reads_the_visitor_cookie(app: str, page: Page) -> None:
-    page.goto(app)
-    page.get_by_role("heading", level=1).wait_for()
-    visitor_cookie = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]
-    assert ID.fullmatch(visitor_cookie["value"])
-    assert visitor_cookie["httpOnly"]
-    assert COOKIE not in page.evaluate("document.cookie")
-    page.goto(f"{app}/?depth=steps")
-    page.get_by_role("heading", level=1).wait_for()
-    assert visitor_cookie["value"] in [cookie["value"] for cookie in page.context.cookies()]

@@ -22,8 +22,6 @@ from transformer.inference.trace import Trace
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-pytestmark = pytest.mark.browser
-
 TEXT, LAYER, HEAD = "The baker paints a boat today.", 1, 2
 HOOK_PREFIXES = {
     "encoder": "encoder.layers.{}.self_attn.hook_",
@@ -87,7 +85,9 @@ def last_number(text: str) -> float:
     return number(re.findall(r"[−-]?\d+\.\d+", text)[-1])
 
 
-def test_the_numbers_are_those_of_the_trace(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_a_weight_is_calculated_from_its_vectors(
+    page: Page, tmp_path: Path, trace: Trace, vocabulary: Vocabulary
+) -> None:
     for kind, row, column in (("cross", 2, 3), ("encoder", 0, 5), ("decoder", 4, 1)):
         displayed = titles(open_query_key(page, tmp_path, trace, kind=kind, row=row, column=column))
         query, key = vectors(trace, kind, "query")[row], vectors(trace, kind, "key")[column]
@@ -112,10 +112,6 @@ def test_the_numbers_are_those_of_the_trace(page: Page, tmp_path: Path, trace: T
     expect(page.locator(".hu-check").nth(5)).to_contain_text("5e-1")
     assert page.locator(".hu-differs").count() == 1
 
-
-def test_keys_and_clicks_move_between_rows_and_columns(
-    page: Page, tmp_path: Path, trace: Trace
-) -> None:
     open_query_key(page, tmp_path, trace, kind="decoder", row=0)
     queries, keys = (tokens(page, name) for name in ("Query", "Key"))
     selected = "[aria-checked=true]"
@@ -153,10 +149,6 @@ def test_keys_and_clicks_move_between_rows_and_columns(
     )
     assert page.locator(".hu-off").count() == len(trace.tgt_tokens) - 3
 
-
-def test_other_scores_are_shown_as_they_are_computed(
-    page: Page, tmp_path: Path, vocabulary: Vocabulary
-) -> None:
     trace = trace_with_score(vocabulary, "dot")
     displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[2]) == pytest.approx(

@@ -1,17 +1,16 @@
-"""Views saved in the browser with notes: save, list, export, import."""
+"""A view is shared by its link, printed, and saved in the browser with a note."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-
-pytestmark = pytest.mark.browser
+from tests.browser.explorer_file import bounding_box
+from tests.live_app import wait_for_script_run
 
 NOTE = 'Look at <b>lamp</b> & "hides" <img src=x onerror="document.title=\'stolen\'">'
 
@@ -23,11 +22,28 @@ def open_dialog(page: Page) -> Locator:
     return dialog
 
 
-def test_views_are_saved_exported_and_imported_without_links_to_other_sites(
-    app: str, new_page: NewPage, tmp_path: Path, page: Page
+def test_a_view_is_shared_printed_saved_exported_and_imported(
+    app: str, new_page: NewPage, tmp_path: Path
 ) -> None:
-    page = new_page()
+    page = new_page(alone=True)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
+    page.locator(".hu-canvas").first.wait_for()
+    wait_for_script_run(page)
+    page.get_by_role("button", name="Share").click()
+    message = page.locator(".hu-link-message")
+    expect(message).to_contain_text("Copied a link to All heads, “She hides the lamp.”")
+    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    page.keyboard.press("Escape")
+    expect(message).to_be_hidden()
+
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.locator(".hu-canvas").first).to_be_visible()
+    for control in (".st-key-navigation-bar", ".hu-tools", ".hu-tabs", ".stButtonGroup"):
+        expect(page.locator(control).first).to_be_hidden()
+    page.emulate_media(media="screen")
+
     dialog = open_dialog(page)
     expect(dialog).to_contain_text("There are no saved views yet.")
     dialog.get_by_role("button", name="Save this view").click()
@@ -82,3 +98,22 @@ def test_views_are_saved_exported_and_imported_without_links_to_other_sites(
     chooser.value.set_files(invalid_list)
     expect(dialog).to_contain_text("View 1 of this list belongs to a page that this app does not")
     expect(dialog.get_by_role("link", name="Open: x")).to_have_count(0)
+
+
+def test_a_link_is_shared_without_a_clipboard(app: str, new_page: NewPage) -> None:
+    page = new_page(390, alone=True)
+    page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
+    message = page.locator(".hu-link-message")
+    for has_copy_command in (True, False):
+        if not has_copy_command:
+            page.add_init_script("document.execCommand = () => false;")
+        page.goto(f"{app}/?depth=steps")
+        wait_for_script_run(page)
+        page.get_by_role("button", name="Share").click()
+        if has_copy_command:
+            expect(message).to_contain_text("Copied a link to Step by step")
+        else:
+            expect(message.get_by_label("The link")).to_have_value(page.url)
+            assert message.evaluate("() => document.activeElement !== document.body")
+        box = bounding_box(message)
+        assert 0 <= box["x"] <= 390 - box["width"]

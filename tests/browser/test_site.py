@@ -22,7 +22,6 @@ from transformer.ui.widgets.lessons import course
 TEXT = "Who gave you that blue book?"
 
 
-@pytest.mark.journey
 def test_a_sentence_is_translated_as_in_python(
     site_address: str, new_page: NewPage, en_fr: Translator
 ) -> None:
@@ -60,7 +59,29 @@ def test_a_sentence_is_translated_as_in_python(
         assert translation_when_finished(page).split() == expected.split(), text
 
 
-def test_heads_are_switched_off_and_the_other_language_pair_works(
+@pytest.mark.journey
+def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> None:
+    page = new_page(alone=True)
+    with http_server(site) as site_address:
+        page.goto(site_address)
+        wait_until_ready(page)
+        page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        # The site's files are cached once its service worker is active.
+        page.evaluate(
+            "navigator.serviceWorker.ready.then(({ active }) => active.state === 'activated' ||"
+            " new Promise((done) => active.addEventListener('statechange', done)))"
+        )
+    page.goto(f"{site_address}?text={TEXT.replace(' ', '+')}")  # the server has stopped
+    wait_until_ready(page)
+    expected = en_fr.translate(TEXT, method="greedy").text
+    words = page.get_by_role("group", name=re.compile("Translated words"))
+    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+    page.get_by_role("link", name="Learn").click()
+    page.get_by_role("link", name="Begin: Whose umbrella?").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
+
+
+def test_heads_are_switched_off_in_another_language_and_on_a_phone(
     site_address: str, new_page: NewPage
 ) -> None:
     translator = Translator.load(APP_FOLDER / "checkpoints" / "en-de", device="cpu")
@@ -86,32 +107,6 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
     page.get_by_role("button", name="All heads as trained").click()
     expect(page.get_by_text("Choose something to compare")).to_be_visible()
 
-
-@pytest.mark.journey
-def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> None:
-    page = new_page(alone=True)
-    with http_server(site) as site_address:
-        page.goto(site_address)
-        wait_until_ready(page)
-        page.evaluate("navigator.serviceWorker.ready.then(() => true)")
-        # The site's files are cached once its service worker is active.
-        page.evaluate(
-            "navigator.serviceWorker.ready.then(({ active }) => active.state === 'activated' ||"
-            " new Promise((done) => active.addEventListener('statechange', done)))"
-        )
-    page.goto(f"{site_address}?text={TEXT.replace(' ', '+')}")  # the server has stopped
-    wait_until_ready(page)
-    expected = en_fr.translate(TEXT, method="greedy").text
-    words = page.get_by_role("group", name=re.compile("Translated words"))
-    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-    page.get_by_role("link", name="Learn").click()
-    page.get_by_role("link", name="Begin: Whose umbrella?").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
-
-
-def test_on_a_phone_the_translation_stays_in_view_and_everything_fits(
-    site_address: str, new_page: NewPage
-) -> None:
     page = new_page(390, alone=True, has_touch=True)
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(site_address)
@@ -141,23 +136,21 @@ def test_on_a_phone_the_translation_stays_in_view_and_everything_fits(
             assert figure.evaluate("node => getComputedStyle(node).color") == "rgb(232, 235, 239)"
 
 
-@pytest.mark.parametrize(("width", "height", "lowest"), [(1366, 768, 300), (390, 844, 420)])
-def test_pictures_of_lessons_are_on_the_first_screen_and_hide_the_answer(
-    site_address: str, new_page: NewPage, width: int, height: int, lowest: int
+def test_a_lesson_hides_its_answer_and_opens_the_live_model_and_a_film(
+    site_address: str, new_page: NewPage
 ) -> None:
-    page = new_page(width)
-    page.set_viewport_size({"width": width, "height": height})
+    page = new_page(alone=True)
     picture = page.locator(".hu-lesson-picture")
-    for name in ("umbrella", "infinity"):  # made in the browser, and by Python
-        page.goto(f"{site_address}lessons/{name}.html")
-        expect(picture.locator(".hu-hidden").first).to_be_visible()
-        assert bounding_box(picture)["y"] <= lowest
+    for width, height, lowest in ((1366, 768, 300), (390, 844, 420)):
+        page.set_viewport_size({"width": width, "height": height})
+        for name in ("umbrella", "infinity"):  # made in the browser, and by Python
+            page.goto(f"{site_address}lessons/{name}.html")
+            expect(picture.locator(".hu-hidden").first).to_be_visible()
+            assert bounding_box(picture)["y"] <= lowest
     page.locator("details.right summary").first.click()
     expect(picture.locator(".hu-hidden")).to_have_count(0)
 
-
-def test_a_lesson_opens_the_live_model(site_address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
+    page.set_viewport_size({"width": 1400, "height": 900})
     page.goto(f"{site_address}learn.html")
     page.get_by_role("link", name="Begin: Whose umbrella?").click()
     wrong = page.locator("details", has_text="Incorrect").first
@@ -182,8 +175,15 @@ def test_a_lesson_opens_the_live_model(site_address: str, new_page: NewPage) -> 
     links.nth(1).click()
     expect(links.nth(1)).to_have_attribute("aria-current", "page")
 
+    page.goto(f"{site_address}films/toy-copy.html")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.goto(f"{site_address}lessons/reverse.html")
+    page.get_by_text("Show the answer").click()
+    film = page.frame_locator("iframe")
+    expect(film.get_by_role("button", name="Play")).to_be_visible()
 
-def test_every_link_leads_to_a_page_of_the_site(
+
+def test_every_link_leads_to_a_page_and_no_file_requests_another_host(
     site: Path, site_address: str, new_page: NewPage
 ) -> None:
     page = new_page(390, "dark", alone=True)
@@ -197,22 +197,9 @@ def test_every_link_leads_to_a_page_of_the_site(
             assert (site / (file or "index.html")).is_file(), (path.name, target)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
 
-
-def test_films_share_a_script(site_address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{site_address}films/toy-copy.html")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
-    page.goto(f"{site_address}lessons/reverse.html")
-    page.get_by_text("Show the answer").click()
-    film = page.frame_locator("iframe")
-    expect(film.get_by_role("button", name="Play")).to_be_visible()
-
-
-def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
     assert size <= 60_000_000  # 53 MB are the two models, 3.5 MB the films
-    page = (site / "index.html").read_text(encoding="utf-8")
-    assert "connect-src 'self'" in page
+    assert "connect-src 'self'" in (site / "index.html").read_text(encoding="utf-8")
     for path in (*site.rglob("*.js"), site / "index.html", site / "live.css"):
         for url in re.findall(r"https?://[^\s\"'`)]+", path.read_text(encoding="utf-8")):
             assert "w3.org" in url or "/scripts/" in path.as_posix(), (path.name, url)

@@ -12,21 +12,19 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import ELEMENT_TIMEOUT_MS, NewPage
 from tests.browser.site_page import translation_when_finished, wait_until_ready
 from tests.live_app import FLAGS, http_server
 from transformer import Translator
-from transformer.app_folders import APP_FOLDER
-from transformer.ui.services import models
-from transformer.ui.site.static_site import write_site
 
 TEXT = "Who gave you that blue book?"
 
 
-def test_invalid_input_gets_one_sentence(site_address: str, new_page: NewPage) -> None:
+def test_wrong_input_gets_one_sentence_and_never_another_languages_translation(
+    site_address: str, new_page: NewPage
+) -> None:
     page = new_page(alone=True)
     page.goto(site_address)
     wait_until_ready(page)
@@ -43,10 +41,6 @@ def test_invalid_input_gets_one_sentence(site_address: str, new_page: NewPage) -
     expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_have_count(0)
     expect(page.get_by_role("group", name=re.compile("Source words"))).to_contain_text("<b>")
 
-
-def test_a_translation_is_never_shown_as_another_language(
-    site_address: str, new_page: NewPage
-) -> None:
     page = new_page(alone=True)
     page.goto(f"{site_address}?text=Thank+you.")
     wait_until_ready(page)
@@ -219,24 +213,3 @@ def test_forbidden_storage_is_reported(
         assert page.evaluate(read_storage) == "SecurityError"
     finally:
         context.close()
-
-
-def test_an_existing_folder_is_kept_and_a_failure_leaves_no_files(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(FileExistsError, match="already exists; give another name"):
-        write_site(site)
-    monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path / "none"))
-    monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
-    with pytest.raises(ValueError, match=r"none contains no checkpoint that translates"):
-        write_site(tmp_path / "site")
-    assert not (tmp_path / "site").exists()
-
-    def fail(*_: object) -> str:
-        raise RuntimeError("simulated")
-
-    monkeypatch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
-    monkeypatch.setattr("transformer.ui.site.static_site.index_page", fail)
-    with pytest.raises(RuntimeError, match="simulated"):
-        write_site(tmp_path / "site")
-    assert not [path for path in tmp_path.iterdir() if path.name != "runs"]

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 from transformer.ui.base.registry import PAGES, path
-
-pytestmark = pytest.mark.browser
+from transformer.ui.base.visitor import COOKIE, ID
 
 SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")
 READ_STORAGE = """async () => ({
@@ -23,7 +21,7 @@ READ_STORAGE = """async () => ({
 })"""
 
 
-def test_security_md_lists_everything_that_the_app_stores_in_a_browser(
+def test_security_md_lists_all_that_is_stored_and_no_script_reads_the_visitor_cookie(
     app: str, new_page: NewPage
 ) -> None:
     """Visit all pages, choose the larger size and save a view, then read cookies and storage."""
@@ -31,6 +29,10 @@ def test_security_md_lists_everything_that_the_app_stores_in_a_browser(
     page.goto(f"{app}/?depth=heads")
     page.get_by_role("heading", level=1).wait_for()
     wait_for_script_run(page)
+    visitor = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]
+    assert ID.fullmatch(visitor["value"])
+    assert visitor["httpOnly"]
+    assert COOKIE not in page.evaluate("document.cookie")
     page.get_by_role("button", name="Larger").click()
     wait_for_script_run(page)
     page.get_by_role("button", name="Saved", exact=True).click()
@@ -43,7 +45,7 @@ def test_security_md_lists_everything_that_the_app_stores_in_a_browser(
         wait_for_script_run(page)
     cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
     stored = page.evaluate(READ_STORAGE)
-    assert {"heads_up_visitor", "heads_up_size"} <= cookies.keys()
+    assert cookies[COOKIE]["value"] == visitor["value"]
     assert cookies["heads_up_size"]["expires"] == -1  # removed when the browser closes
     assert cookies["heads_up_size"]["value"] == "large"
     names = {*cookies, *(name for names in stored.values() for name in names)}

@@ -1,9 +1,9 @@
-"""Computations of experiments, which survive a reload: head roles, alignment, a patching
-sweep."""
+"""Research: an experiment is opened from its card; its computation survives a reload."""
 
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +15,7 @@ from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.views import view_page
-
-pytestmark = pytest.mark.browser
+from transformer.ui.pages.research import QUESTIONS
 
 FIELDS = {"experiment": "roles", "sentences": "3", "exact": "1"}
 
@@ -59,9 +58,20 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 
 
 @pytest.mark.journey
-def test_a_computation_survives_a_reload_and_alignment_fits_a_phone(
+def test_an_experiment_is_opened_computed_and_found_again_after_a_reload(
     app: str, page: Page, new_page: NewPage
 ) -> None:
+    page.goto(f"{app}/research?text=She paints.&sentences=4")
+    page.get_by_role("link", name="What does each head do over many sentences?").click()
+    expect(page).to_have_url(re.compile(r"experiment=roles"))
+    expect(page.get_by_role("heading", name="Head roles")).to_be_visible()
+    wait_for_script_run(page)
+    page.locator(".st-key-breadcrumb").get_by_role("link", name="Research").click()
+    expect(page.get_by_text(QUESTIONS["findings"])).to_be_visible()
+    wait_for_script_run(page)
+    expect(page).not_to_have_url(re.compile("experiment"))
+    assert "text=She+paints" in page.url.replace("%20", "+")
+
     page.goto(experiment_address(app))
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()

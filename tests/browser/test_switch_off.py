@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address
@@ -14,8 +13,6 @@ from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
 from transformer.analysis.attribution.norms import contributions
-
-pytestmark = pytest.mark.browser
 
 # A forced translation: the tiny model never stops.
 QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
@@ -40,7 +37,9 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_for_script_run(page)
 
 
-def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
+def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(
+    app: str, page: Page, checkpoints: Path
+) -> None:
     open_switches(app, page)
     expect(page.get_by_text("Switch off a head below")).to_be_visible()
     for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page reruns
@@ -80,10 +79,6 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= selected.items()
     expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
 
-
-def test_both_tables_of_a_head_mark_the_same_cell_and_show_its_numbers(
-    app: str, page: Page, checkpoints: Path
-) -> None:
     open_switches(app, page, "&kind=encoder&layer=1&head=2")
     tables = page.locator(".hu-contributions .hu-canvas")
     expect(tables).to_have_count(2)

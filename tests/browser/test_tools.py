@@ -25,12 +25,8 @@ from tests.figures.fake_traces import FakeTrace
 from transformer.figures import ExplorerView, PackedTrace, explorer_data
 from transformer.figures.views import TABS, style
 
-pytestmark = pytest.mark.browser
 
-
-def test_help_explains_the_view_restores_the_focus_and_fits_a_phone(
-    page: Page, tmp_path: Path
-) -> None:
+def test_help_and_keys(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
     sheet = page.get_by_role("dialog", name="Help")
     page.locator(".hu-canvas").focus()
@@ -82,8 +78,6 @@ def test_help_explains_the_view_restores_the_focus_and_fits_a_phone(
     expect(page.get_by_role("button", name="Close")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
-
-def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=3)
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
     canvas.focus()

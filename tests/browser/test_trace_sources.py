@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.explorer_file import open_explorer
 from transformer import Trace
 from transformer.figures.views import EXPLORER
 
-pytestmark = pytest.mark.browser
 SRC = ["[CLS]", "un", "##seen", "<b>", "[SEP]"]
 TGT = ["The", "Ġcat", "Ġsat", "Ġ<b>"]
 MISSING = {

@@ -12,12 +12,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
 from transformer.training.run_folder import RunFolder
-
-pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
@@ -178,22 +175,3 @@ def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> No
     wait_until(page, "!location.search.includes('race=')")
     expect(page.get_by_text("0 of 2 runs ended")).to_have_count(0)
     expect(page.get_by_text("More tasks and races")).to_be_visible()
-
-
-@pytest.mark.parametrize(("width", "height", "top"), [(1366, 768, 300), (390, 844, 420)])
-def test_the_three_cards_are_on_the_first_screen(
-    bundled_app: str, new_page: NewPage, width: int, height: int, top: int
-) -> None:
-    page = new_page(width)
-    page.set_viewport_size({"width": width, "height": height})
-    page.goto(f"{bundled_app}/train")
-    wait_for_script_run(page)
-    cards = page.locator(".st-key-example-cards > *")
-    expect(cards).to_have_count(3)
-    pictures = page.locator(".hu-head:has(i)")
-    expect(pictures).to_have_count(3)
-    expect(pictures.first).to_have_attribute("aria-label", re.compile("Attention of a trained"))
-    assert bounding_box(pictures.first)["y"] <= top
-    last = bounding_box(cards.nth(2))
-    assert last["y"] + last["height"] <= height
-    assert page.evaluate("document.documentElement.scrollWidth") <= width

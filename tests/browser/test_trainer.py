@@ -138,23 +138,7 @@ def test_models_with_and_without_attention_are_compared(
     expect(heads).to_have_count(24)
 
 
-def test_a_model_of_the_tab_opens_in_the_site_views(address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
-    wait_until_finished(page)
-    page.get_by_role("button", name="Open in every view").click()
-    page.wait_for_url("**/index.html?model=trained*")
-    expect(page.get_by_label("Languages")).to_have_value("trained")
-    expect(page.get_by_text(re.compile(r"^Layer \d, head \d$")).first).to_be_visible()
-    page.get_by_role("textbox", name="Input", exact=True).fill("a b q")
-    expect(page.get_by_role("button", name="q", exact=True).first).to_be_visible()
-
-    other = new_page(alone=True)
-    other.goto(f"{address.removesuffix('train.html')}index.html?model=trained")
-    expect(other.get_by_text("This browser has no model of yours")).to_be_visible()
-
-
-def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: NewPage) -> None:
+def test_a_visitor_changes_settings_task_and_pairs(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}?run=steps%3D50")
     wait_until_finished(page)
@@ -165,15 +149,9 @@ def test_settings_restart_the_run_and_are_in_the_link(address: str, new_page: Ne
     page.get_by_role("button", name="Start again").click()
     wait_until_finished(page)
 
-
-def test_french_sentences_are_loaded_with_the_task(address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
     page.goto(f"{address}?run=task%3Dfrench%3Bsteps%3D20")
     wait_until_finished(page)
 
-
-def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
     requests: list[str] = []
     page.goto(f"{address}?run=task%3Dpairs%3Bsteps%3D60")
     field = page.get_by_label("Sentence pairs")
@@ -188,7 +166,9 @@ def test_own_pairs_train_without_being_sent(address: str, new_page: NewPage) -> 
 
 
 @pytest.mark.journey
-def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page: NewPage) -> None:
+def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
+    address: str, new_page: NewPage
+) -> None:
     page = new_page(alone=True)
     for link, problem in (
         ("task%3Dconstructor", "There is no task"),
@@ -211,6 +191,17 @@ def test_a_careless_visitor_gets_one_sentence_or_one_fork(address: str, new_page
     page.get_by_role("button", name="cross-attention layer 1, head 1", exact=True).dblclick()
     wait_until_finished(page, 2)
     assert len(runs(page)) == 2
+
+    page.get_by_role("button", name="Open in every view").click()
+    page.wait_for_url("**/index.html?model=trained*")
+    expect(page.get_by_label("Languages")).to_have_value("trained")
+    expect(page.get_by_text(re.compile(r"^Layer \d, head \d$")).first).to_be_visible()
+    page.get_by_role("textbox", name="Input", exact=True).fill("a b q")
+    expect(page.get_by_role("button", name="q", exact=True).first).to_be_visible()
+
+    other = new_page(alone=True)
+    other.goto(f"{address.removesuffix('train.html')}index.html?model=trained")
+    expect(other.get_by_text("This browser has no model of yours")).to_be_visible()
 
 
 def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPage) -> None:
@@ -245,7 +236,6 @@ def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_pag
     page.get_by_role("button", name="Start again").click()
     expect(page.get_by_role("link", name="All ways to train")).to_be_visible()
     assert "here=task%3Dreverse" in page.url
-    page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")
     wait_until_finished(page)
     page.get_by_role("button", name="Open in every view").click()
     expect(page).to_have_url(re.compile("[?&]run="))

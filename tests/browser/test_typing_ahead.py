@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run, wait_until
-
-pytestmark = pytest.mark.browser
 
 
 def set_exact(page: Page, on: bool) -> None:
@@ -17,8 +14,8 @@ def set_exact(page: Page, on: bool) -> None:
     wait_for_script_run(page)
 
 
-def test_the_sentence_survives_a_click_before_its_field_is_drawn(
-    app: str, new_page: NewPage
+def test_a_sentence_typed_ahead_of_the_page_stays(
+    app: str, bundled_app: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
     # Without these scripts, the browser cannot draw a text field yet.
@@ -34,15 +31,12 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     )
     for route in held_requests:
         route.continue_()
+    page.unroute("**/Text{Area,Input}.*.js")
     expect(page.get_by_label("English")).to_have_value("She reads.")
     set_exact(page, on=False)
     expect(page.get_by_label("English")).to_have_value("She reads.")
     assert "text=She+reads." in page.url
 
-
-def test_a_sentence_typed_again_after_an_example_stays(
-    app: str, page: Page, bundled_app: str
-) -> None:
     page.goto(f"{app}/research?experiment=attribution")
     page.locator(".js-plotly-plot").first.wait_for()
     wait_for_script_run(page)
@@ -58,7 +52,7 @@ def test_a_sentence_typed_again_after_an_example_stays(
     wait_for_script_run(page)
     expect(field).to_have_value("She reads.")
 
-    """The browser's next message also has the layer and head that the app set for the example."""
+    # The browser's next message also has the layer and head that the app set for the example.
     page.goto(f"{bundled_app}/?depth=off&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     wait_for_script_run(page)

@@ -104,7 +104,6 @@ def test_links_are_read_from_a_separate_file(
         (("--bleu",), "--bleu is for --what ablation or without or pruning, not heads"),
         (("--heads", "c0"), "--heads is for --what without, not heads"),
         (("--what", "without", "--heads", "c0,e99.0"), "the model has no head e99.0"),
-        (("--what", "without", "--heads", "all"), "heads are written as"),
         (("--corpus", "nowhere.tsv"), "nowhere.tsv cannot be read"),
         (("--corpus", "BLANK"), "line 2: the line has no sentence"),
     ],

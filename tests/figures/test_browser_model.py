@@ -76,10 +76,10 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
     heads = [("cross", 0, 0), ("cross", 0, 1), ("encoder", 0, 1), ("decoder", 1, 0)]
     head_entries = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
     cases: list[dict[str, Any]] = [{"text": text, "options": {}} for text in sentences]
-    cases += [{"text": text, "options": {"beamSize": 4}} for text in sentences[:6]]
+    cases += [{"text": text, "options": {"beamSize": 4}} for text in sentences[:3]]
     cases += [  # the search ends at the length limit
         {"text": text, "options": {"beamSize": 4, "maxLen": max_len}}
-        for text in sentences[:3]
+        for text in sentences[:1]
         for max_len in (1, 2, 4)
     ]
     cases += [
@@ -155,7 +155,7 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
 def test_translations_and_every_site_are_equal(pair: str, tmp_path: Path) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu")
-    sentences = SENTENCES if pair == PAIRS[0] else SENTENCES[:2]  # the same code, other weights
+    sentences = SENTENCES[:6] if pair == PAIRS[0] else SENTENCES[:1]  # the same code, other weights
     _compare(translator, folder, _cases(translator, sentences), tmp_path)
 
 

@@ -109,22 +109,6 @@ def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small_
         jobs.archive(runs[0].info.name)
 
 
-def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small_race: Race) -> None:
-    jobs = start_workers(make_jobs(TRAINER))
-    config = small_race.config("self-attention", 1, "one")
-    name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
-    wait_until(jobs, name, lambda info: info.step >= 5)
-    jobs.control(name, "ann", command="pause")
-    step = wait_until(
-        jobs, name, lambda info: info.status == "paused" and not info.pending_command
-    ).step
-    jobs.resume(name, "ann")
-    assert wait_until(jobs, name, "finished").step == 400
-    lines = jobs.folder(name).metrics()
-    assert step >= 5
-    assert [line["step"] for line in lines if "loss" in line] == [*range(1, 401)]
-
-
 def test_runs_without_evaluations_or_with_a_corrupt_config_are_omitted(
     make_idle_jobs: MakeIdleJobs,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 import pytest
@@ -147,25 +146,6 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     press(teacher, "Lead the class")
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == "glossary"
-
-
-@pytest.mark.usefixtures("token")
-def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "app.py?depth=heads")
-    classroom, me = only_class(), teacher.session_state["visitor"]
-    student = join_as_student(visit, classroom, "Ann")
-    # Nobody is counted as following, as there are no browsers with open sockets here.
-    assert message(classroom, me) == {
-        "state": "leads",
-        "following": 0,
-        "members": 1,
-        "leader": "Ms Curie",
-        "questions": 0,
-    }
-    update = json.dumps(message(classroom, student.session_state["visitor"]))
-    assert len(update) < 300
-    assert "Ann" not in update
-    assert me not in update
 
 
 @pytest.mark.usefixtures("token", "browser_questions_answered")

@@ -33,7 +33,7 @@ ADDRESSES = [
     ("app.py?depth=steps", {"method": "sample"}),
     ("app.py?depth=steps", {"method": "forced", "target": "Elle vend du pain."}),
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
-    *(("pages/inside.py", {"box": box}) for box in STOPS),
+    *(("pages/inside.py", {"box": box}) for box in STOPS[::6]),
     *(("pages/inside.py", {"tab": "positions", "topic": topic}) for topic in TOPICS),
     *(("pages/research.py", {"experiment": name}) for name in EXPERIMENTS),
     ("pages/inside.py", {"tab": "why", "part": "scores"}),

@@ -22,7 +22,7 @@ from tests.pages.test_why import rows_by_label
 from transformer import Translator
 from transformer.ui.pages.inside.why.sizes import NAMES
 
-SEEDS = range(6)
+SEEDS = range(3)
 WORDS = ("the", "a", "baker", "paints", "hides", "books", "boat", "at", "night", "again", "old")
 
 
@@ -224,7 +224,7 @@ def test_table_1_says_what_its_numbers_say(visit: Visit, seed: int) -> None:
     assert f"through {size - 1} steps" in text
 
 
-@pytest.mark.parametrize("d_k", [1, 4, 16, 48, 64, 100, 256, 1024])
+@pytest.mark.parametrize("d_k", [1, 16, 100, 1024])
 def test_the_sentence_about_gradients_follows_from_the_table(visit: Visit, d_k: int) -> None:
     app = visit("pages/inside.py?tab=why", part="scores", dk=str(d_k), seed=str(d_k % 7 + 1))
     text = visible_text(app, kinds=("markdown",))

@@ -154,11 +154,8 @@ def test_a_correct_text_is_trained_after_an_error(
     ("arguments", "message"),
     [
         (["--device", "gpu"], "device must be one of auto, cpu"),
-        (["--device", "cpu:x"], "device must be one of"),
         (["--steps", "0"], "steps must be at least 1, not 0"),
-        (["--dropout", "1.5"], "dropout must be at least 0 and below 1, not 1.5"),
         (["--vocab-size", "3"], "ids below vocab_size 3"),
-        (["--n-heads", "3"], "d_model 16 must be a multiple of n_heads 3"),
         (["--max-pieces", "1"], "0 have both sides within max_len=1"),
     ],
 )

@@ -68,6 +68,7 @@ def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
             message_text = ann_socket.recv(timeout=30)
             assert json.loads(message_text)["page"] == "glossary"
             assert len(message_text) < 300
+            assert not [visitor for visitor in (teacher, ann, bob) if visitor in message_text]
         with open_socket(address, PATH, teacher) as teacher_socket:
             update = receive(teacher_socket)
             assert (update["state"], update["following"], update["members"]) == ("leads", 2, 2)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
-from transformer.figures.glossary import TERMS, Term
+from transformer.figures.glossary import TERMS
 from transformer.ui.base.registry import PAGES, parse_params, path
 
 
@@ -22,12 +20,12 @@ def test_each_definition_is_one_sentence() -> None:
         assert len(entry.definition) < 240, entry.name
 
 
-@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
-def test_each_term_links_to_a_page_that_shows_it(term: Term) -> None:
-    page, _, query = term.see.partition("?")
-    file = next(file for file in PAGES if path(file) == page)
-    params = dict(part.split("=") for part in query.split("&") if part)
-    assert not parse_params(file, params)[1]
+def test_each_term_links_to_a_page_that_shows_it() -> None:
+    for term in TERMS:
+        page, _, query = term.see.partition("?")
+        file = next(file for file in PAGES if path(file) == page)
+        params = dict(part.split("=") for part in query.split("&") if part)
+        assert not parse_params(file, params)[1], term.name
 
 
 def test_definitions_are_plain_text_and_formulas_are_balanced() -> None:

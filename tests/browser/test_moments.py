@@ -1,4 +1,4 @@
-"""Figure 1 in a browser: animated vectors, the training sections, and an Adam update in numbers."""
+"""An update of Adam in numbers."""
 
 from __future__ import annotations
 
@@ -10,53 +10,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import open_inside
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
 from tests.figures.fake_traces import update
-from tests.live_app import wait_for_script_run, wait_until
-from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_data
 from transformer.figures.views import view_page
-
-pytestmark = pytest.mark.browser
-# Count every vector created since the page opened; vectors are in a shadow root.
-COUNT_VECTORS = """
-window.nVectors = 0;
-const setAttribute = Element.prototype.setAttribute;
-Element.prototype.setAttribute = function (name, value) {
-  if (value === "hu-vector") window.nVectors += 1;
-  return setAttribute.call(this, name, value);
-};
-"""
-
-
-def click_next(page: Page) -> None:
-    page.get_by_role("button", name="Next →").click()
-    wait_for_script_run(page)
-
-
-def test_vectors_move_along_the_arrows_and_the_walkthrough_ends(
-    app: str, new_page: NewPage, page: Page
-) -> None:
-    page = new_page(alone=True)
-    page.add_init_script(COUNT_VECTORS)
-    open_inside(app, page, box="encoder.embed.positions")
-    assert page.evaluate("window.nVectors") == 0  # no animation when the page opens
-    click_next(page)
-    wait_until(page, "() => window.nVectors > 0")
-    # Three vectors on each of two arrows: embeddings from below, positions from the left.
-    assert page.evaluate("window.nVectors") == 6
-    expect(page.locator(".hu-vector")).to_have_count(0)
-    page.emulate_media(reduced_motion="reduce")
-    click_next(page)
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.nVectors") == 6
-
-    open_inside(app, page, box=STOPS[-2])
-    click_next(page)
-    expect(page.get_by_text(re.compile("^The most probable tokens: step"))).to_be_visible()
-    expect(page.get_by_role("button", name="Next →")).to_be_disabled()
 
 
 def open_update(page: Page, folder: Path, data: dict[str, Any]) -> Page:

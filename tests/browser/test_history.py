@@ -1,0 +1,75 @@
+"""The history of the browser: one entry for each page, depth and lesson, restored by going back."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.browser.app_pages import open_depth, wait_for_address
+from tests.browser.conftest import NewPage
+from tests.browser.home_page import open_home
+from tests.browser.test_depths import wait_for_depth
+from tests.live_app import wait_for_script_run, wait_until
+
+TEXT = "I sleep."
+
+
+def test_going_back_restores_depths_pages_and_lessons(bundled_app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    for path in ("/?depth=off", "/?depth=heads", "/?text=I+sleep.", "/inside"):
+        page.goto(bundled_app + path, wait_until="commit")
+        entries = page.evaluate("history.length")
+        wait_for_script_run(page)
+        page.wait_for_timeout(500)
+        # The page fills in the model, and the layer and head of a depth.
+        assert page.evaluate("history.length") == entries, path
+        assert page.url == bundled_app + path
+
+    page = new_page(alone=True)  # the browser counts at most 50 entries of one tab
+    for query in ("", f"?text={TEXT}"):
+        open_home(page, bundled_app, query)
+        text = page.get_by_label("English").input_value()
+        entries = page.evaluate("history.length")
+        for number, label in enumerate(("Step by step", "Switch off"), start=1):
+            open_depth(page, label)
+            wait_for_depth(page, label, text)
+            wait_until(page, f"history.length === {entries + number}")
+        page.go_back()
+        wait_for_depth(page, "Step by step", text)
+        page.go_back()
+        wait_for_depth(page, "Bands", text)
+        page.go_forward()
+        wait_for_depth(page, "Step by step", text)
+        assert page.evaluate("history.length") == entries + 2
+
+    open_home(page, bundled_app)
+    page.get_by_label("English").fill(TEXT)
+    fields = {"model": "en-fr", "text": TEXT}
+    wait_for_address(page, "/", **fields)  # the links of the page were drawn before this
+    entries = page.evaluate("history.length")
+    for number, (name, path) in enumerate(
+        (("Look inside", "/inside"), ("Research", "/research")), start=1
+    ):
+        page.get_by_role("link", name=name, exact=True).click()
+        wait_for_address(page, path, **fields)
+        assert page.evaluate("history.length") == entries + number
+    for path in ("/inside", "/"):
+        page.go_back()
+        wait_for_address(page, path, **fields)
+    expect(page.locator(".hu-glance textarea")).to_have_value(TEXT)
+
+    page.goto(f"{bundled_app}/learn?lesson=meeting")
+    wait_for_script_run(page)
+    entries = page.evaluate("history.length")
+    for number, button in enumerate(("lesson-next", "lesson-before"), start=1):
+        path = page.url
+        page.locator(f".st-key-{button} button").click()
+        wait_until(page, "(url) => location.href !== url", path)
+        wait_for_script_run(page)
+        expect(page.locator(".st-key-lesson-navigation")).to_be_visible()
+        assert page.evaluate("history.length") == entries + number
+    page.go_back()
+    expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
+    expect(page.locator(".st-key-lesson")).to_contain_text("Lesson 5")
+    wait_for_script_run(page)
+    page.go_back()
+    expect(page.locator(".st-key-lesson")).to_contain_text("Lesson 4")
