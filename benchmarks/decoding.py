@@ -74,7 +74,7 @@ def decode_ours(
     hooks: Hooks | None = None,
 ) -> None:
     options = Decoding(max_len=TOKENS, beam_size=beam_size)
-    outputs = decoder.run(sources, options, hooks, min_len=TOKENS - 1)
+    outputs = decoder.run(sources, options, hooks)
     assert beam_size > 1 or all(len(output.decoded.ids) == TOKENS for output in outputs)
 
 
@@ -83,7 +83,7 @@ def trace_ours(decoder: SequenceDecoder, source: list[int]) -> None:
     recording = Recording(decoder.model, None, None)
     memory = decoder.encode([source], recording.hooks)
     options = Decoding(max_len=TOKENS)
-    output = decoder.decode(memory, options, min_len=TOKENS - 1)[0]
+    output = decoder.decode(memory, options)[0]
     decoder.logits(memory, [output.decoded.ids], recording.hooks)
     assert len(recording.finished()) == len(decoder.model.hook_names)
 
@@ -101,6 +101,8 @@ def encoded_sentences(translator: Translator) -> list[list[int]]:
 
 
 def our_workloads(translator: Translator) -> dict[str, Workload]:
+    with torch.no_grad():  # its logit becomes 0, and no output ends before `TOKENS`
+        translator.model.embedding.weight[translator.vocabulary.eos_id] = 0
     decoder = SequenceDecoder(translator.model)
     sources = encoded_sentences(translator)
     batch = repeat_to_32(sources)

@@ -132,14 +132,15 @@ def assert_same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
         np.testing.assert_allclose(trace[name], expected[name], atol=atol, rtol=0, err_msg=name)
 
 
-def logits_of_steps(
-    session: Session, tgt: torch.Tensor, vocab_size: int = VOCAB_SIZE
-) -> torch.Tensor:
-    """Return the logits after every step of a session."""
-    logits = torch.empty(*tgt.shape, vocab_size)
-    for t in range(tgt.shape[1]):
-        logits[:, t] = session.step(tgt[:, t])
-    return logits
+def log_probabilities_of_steps(session: Session, tgt: torch.Tensor) -> torch.Tensor:
+    """Return the log probabilities of the next token at every step of a session."""
+    steps = [session.step(ids, k=5) for ids in tgt.T]
+    for step in steps:
+        allowed = step.log_probabilities.index_fill(1, torch.tensor([0, 1, 3]), -torch.inf)
+        values, ids = allowed.topk(5)
+        assert torch.equal(step.top_log_probabilities, values)
+        assert torch.equal(step.top_ids, ids)
+    return torch.stack([step.log_probabilities for step in steps], dim=1)
 
 
 def greedy_with_a_plain_loop(model: Transformer, source: list[int], limit: int) -> list[int]:

@@ -59,11 +59,12 @@ def test_unedited_weights_are_packed_once_for_a_number_of_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     onnx_model = OnnxModel(models.untrained())
-    first = onnx_model.loaded("step")
-    assert onnx_model.loaded("step") is first
+    first = onnx_model.loaded("decoder")
+    assert onnx_model.loaded("decoder") is first
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    assert onnx_model.loaded("step") is not first
-    assert onnx_model.loaded("step").get_session_options().intra_op_num_threads == 2
+    assert onnx_model.loaded("decoder") is not first
+    for session in onnx_model.loaded("decoder"):
+        assert session.get_session_options().intra_op_num_threads == 2
 
 
 def test_sessions_are_freed_with_the_model() -> None:
@@ -71,11 +72,11 @@ def test_sessions_are_freed_with_the_model() -> None:
     decoder = SequenceDecoder(model)
     decoder.run(models.SOURCES, OPTIONS)
     assert decoder.onnx_model is not None
-    references = [weakref.ref(decoder.onnx_model.loaded(name)) for name in ("encoder", "step")]
-    references.append(weakref.ref(model))
-    del decoder, model
+    sessions = decoder.onnx_model.loaded("encoder") + decoder.onnx_model.loaded("decoder")
+    references = [weakref.ref(value) for value in (*sessions, model)]
+    del decoder, model, sessions
     gc.collect()
-    assert [reference() for reference in references] == [None] * 3
+    assert [reference() for reference in references] == [None] * 4
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])

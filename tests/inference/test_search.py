@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.next_tokens import NextTokens
 from transformer.inference.options import Decoding
 from transformer.inference.search import (
     Sampler,
@@ -75,13 +76,13 @@ def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
         def __init__(self) -> None:
             self.rows, self.n_steps = list(range(len(lengths))), 0
 
-        def step(self, ids: torch.Tensor) -> torch.Tensor:
+        def step(self, ids: torch.Tensor, k: int) -> NextTokens:
             logits = torch.zeros(len(self.rows), config.vocab_size)
             for row, output in enumerate(self.rows):
                 ends = self.n_steps + 1 == lengths[output]
                 logits[row, config.eos_id if ends else 4 + (output + self.n_steps) % 16] = 50.0
             self.n_steps += 1
-            return logits
+            return NextTokens.of(logits, config, k)
 
         def select(self, rows: list[int]) -> None:
             self.rows = [self.rows[row] for row in rows]
@@ -102,12 +103,6 @@ def test_no_output_is_longer_than_its_limit(limit: int) -> None:
     assert max(len(output.decoded.ids) for output in outputs) == limit
     for output in outputs:
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
-
-
-def test_min_len_delays_the_end() -> None:
-    for sources in (models.many_sources(6), models.many_sources(1)):
-        outputs = SequenceDecoder(models.copier()).run(sources, Decoding(max_len=9), min_len=8)
-        assert all(len(o.decoded.ids) == 9 and 2 not in o.decoded.ids[:8] for o in outputs)
 
 
 def test_control_tokens_are_never_generated() -> None:
@@ -132,7 +127,7 @@ def sampling(**options: object) -> Decoding:
 def sample_counts(options: Decoding, n: int) -> torch.Tensor:
     """Return how often each token of LOGITS is drawn by `n` outputs, each with its own seed."""
     sampler = Sampler(options, [*range(n)], 1)
-    rows = LOGITS.expand(n, -1)
+    rows = NextTokens(LOGITS.expand(n, -1).log_softmax(dim=-1), *LOGITS.topk(1))
     return torch.bincount(sampler(rows, 0, [*range(n)]), minlength=LOGITS.shape[1])
 
 

@@ -1,4 +1,4 @@
-"""All decoding sessions give the logits of a full forward pass at every step."""
+"""All decoding sessions give the distributions of a full forward pass at every step."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def random_targets(length: int, rows: int = 3) -> torch.Tensor:
     return words
 
 
-def check_logits(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(models.logits_of_steps(session, tgt), expected, atol=1e-5, rtol=0)
+def check_steps(session: Session, tgt: torch.Tensor, logits: torch.Tensor) -> None:
+    log_probabilities = models.log_probabilities_of_steps(session, tgt)
+    torch.testing.assert_close(log_probabilities, logits.log_softmax(dim=-1), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("make_session", SESSIONS)
@@ -47,7 +48,7 @@ def test_a_padded_batch_equals_a_full_forward_pass(
 ) -> None:
     model = models.untrained(score=score, positions=positions)
     tgt, mask = random_targets(19), padding_mask(SRC, 0)
-    check_logits(make_session(model, model.encode(SRC, mask), mask), tgt, model(SRC, tgt))
+    check_steps(make_session(model, model.encode(SRC, mask), mask), tgt, model(SRC, tgt))
 
 
 @pytest.mark.parametrize("imported", [False, True])
@@ -64,7 +65,7 @@ def test_onnx_graphs_have_all_fields_of_an_imported_model(activation: str, impor
     memory = OnnxModel(model).encode(SRC, mask)
     real = mask[:, 0, 0]
     torch.testing.assert_close(memory[real], model.encode(SRC, mask)[real], atol=1e-5, rtol=0)
-    check_logits(onnx_session(model, memory, mask), tgt, model(SRC, tgt))
+    check_steps(onnx_session(model, memory, mask), tgt, model(SRC, tgt))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -84,7 +85,7 @@ def test_outputs_longer_than_the_table_of_positions() -> None:
     model = models.untrained(max_len=4)
     tgt, mask = random_targets(9), padding_mask(SRC, 0)
     memory = OnnxModel(model).encode(SRC, mask)
-    check_logits(onnx_session(model, memory, mask), tgt, model(SRC, tgt))
+    check_steps(onnx_session(model, memory, mask), tgt, model(SRC, tgt))
 
 
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
@@ -98,9 +99,9 @@ def test_selected_rows_continue_as_if_alone(rows: list[int], make_session: MakeS
     second_part = random_targets(9, len(rows))
     expected = model(SRC[rows], torch.cat([first_part[rows], second_part], dim=1))[:, 9:]
     session = make_session(model, model.encode(SRC, mask), mask)
-    models.logits_of_steps(session, first_part)
+    models.log_probabilities_of_steps(session, first_part)
     session.select(rows)
-    check_logits(session, second_part, expected)
+    check_steps(session, second_part, expected)
 
 
 def last_row_only(x: torch.Tensor, name: str) -> torch.Tensor:
@@ -142,9 +143,9 @@ def test_causal_hooks_with_cached_keys_equal_a_run_without_cache(name: str) -> N
     )
     plain = CachedSession(model, memory, mask)
     tgt, more = random_targets(8), random_targets(8, len(rows))
-    expected = models.logits_of_steps(uncached, tgt)
-    check_logits(cached, tgt, expected)
-    assert not torch.allclose(models.logits_of_steps(plain, tgt), expected, atol=1e-2)
+    expected = models.log_probabilities_of_steps(uncached, tgt)
+    check_steps(cached, tgt, expected)
+    assert not torch.allclose(models.log_probabilities_of_steps(plain, tgt), expected, atol=1e-2)
     for session in (cached, uncached):
         session.select(rows)
-    check_logits(cached, more, models.logits_of_steps(uncached, more))
+    check_steps(cached, more, models.log_probabilities_of_steps(uncached, more))

@@ -10,11 +10,10 @@ import numpy as np
 import torch
 
 from transformer.config import ModelConfig
+from transformer.inference.next_tokens import DecodedSequence
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
-from transformer.inference.search import TokenMask
 from transformer.inference.sessions import Session
-from transformer.inference.step_logits import DecodedSequence
 
 
 @dataclass
@@ -214,17 +213,16 @@ def beam_search(
     searches = [Hypotheses(limit, options, config.eos_id) for limit in limits]
     for hypotheses in searches:
         hypotheses.start(config.bos_id)
-    token_mask = TokenMask(config, device)
     running = list(searches)
     ids = torch.full((len(limits),), config.bos_id, device=device)
-    k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
+    k = max(2 * options.beam_size, options.candidates)
     for step in itertools.count():
-        log_probs = session.step(ids).log_softmax(dim=-1)
-        top = token_mask(log_probs, step).topk(k, dim=-1)
+        next_tokens = session.step(ids, k)
         forced: list[tuple[int, float]] = []
         if step < len(prefix):
-            forced = [(prefix[step], log_prob) for log_prob in log_probs[:, prefix[step]].tolist()]
-        candidates = top.indices.tolist(), top.values.tolist()
+            log_probs = next_tokens.log_probabilities[:, prefix[step]].tolist()
+            forced = [(prefix[step], log_prob) for log_prob in log_probs]
+        candidates = next_tokens.top_ids.tolist(), next_tokens.top_log_probabilities.tolist()
         running, rows, tokens = _advance(running, *candidates, forced)
         if not running:
             break

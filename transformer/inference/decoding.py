@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference.beam import Hypotheses, beam_search
+from transformer.inference.next_tokens import DecodedSequence, never_generated
 from transformer.inference.onnx_session import OnnxModel, OnnxSession
 from transformer.inference.options import (
     EXTRA_LENGTH,
@@ -30,7 +31,6 @@ from transformer.inference.search import (
     search,
 )
 from transformer.inference.sessions import CachedSession, Session, UncachedSession
-from transformer.inference.step_logits import DecodedSequence
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
 from transformer.text.batching import by_length, pad, shift_right
@@ -91,7 +91,6 @@ class SequenceDecoder:
         options: Decoding,
         hooks: Hooks | None = None,
         targets: Sequence[list[int]] | None = None,
-        min_len: int = 0,
         prefix: Sequence[int] = (),
     ) -> list[Output]:
         """Decode one output for each source; unless it is forced, it begins with `prefix`.
@@ -111,7 +110,9 @@ class SequenceDecoder:
         choose: TokenChooser = greedy
         if options.method == "sample":
             sampling_seeds = [new_seed() if options.seed is None else options.seed for _ in limits]
-            choose, seeds = Sampler(options, sampling_seeds, max(limits)), list(sampling_seeds)
+            banned = never_generated(self.config)
+            choose = Sampler(options, sampling_seeds, max(limits), banned)
+            seeds = list(sampling_seeds)
         if prefix:
             choose = PrefixChooser(prefix, choose)
         sequences = search(
@@ -121,7 +122,6 @@ class SequenceDecoder:
             self.config,
             candidates=options.candidates,
             device=self.device,
-            min_len=min_len,
         )
         return [Output(result, seed=seed) for result, seed in zip(sequences, seeds, strict=True)]
 
@@ -131,7 +131,6 @@ class SequenceDecoder:
         options: Decoding,
         hooks: Hooks | None = None,
         targets: Sequence[list[int]] | None = None,
-        min_len: int = 0,
         prefix: Sequence[int] = (),
     ) -> list[Output]:
         """Encode and decode any number of sources in batches of similar length."""
@@ -140,9 +139,7 @@ class SequenceDecoder:
         for indices in group_by_length([len(source) for source in sources], max_rows):
             memory = self.encode([sources[i] for i in indices], hooks)
             batch_targets = None if targets is None else [targets[i] for i in indices]
-            batch_outputs = self.decode(
-                memory, options, hooks, batch_targets, min_len, prefix=prefix
-            )
+            batch_outputs = self.decode(memory, options, hooks, batch_targets, prefix)
             outputs.update(zip(indices, batch_outputs, strict=True))
         return [outputs[i] for i in range(len(sources))]
 

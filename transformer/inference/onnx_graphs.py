@@ -14,9 +14,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import onnx
+import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor
 
+from transformer.inference.next_tokens import never_generated
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import AddAndNorm, FeedForward
@@ -66,20 +68,47 @@ def encoder_graph(model: Transformer) -> OnnxGraph:
     return graph.finished("encoder")
 
 
+def memory_graph(model: Transformer) -> OnnxGraph:
+    """Return the graph of the keys and values that the decoder's cross-attention reads.
+
+    Input: states (rows, src, d_model), as in `encoder_graph`. Outputs for each layer: `cross_key_0`
+    and `cross_value_0` (rows, heads, src, d_k).
+    """
+    graph = _Builder(model)
+    d_model, n_heads, d_k = model.config.d_model, model.config.n_heads, model.config.d_k
+    graph.input("states", ["rows", "src", d_model])
+    shape = graph.node("Shape", "states", end=2)  # rows, src
+    heads_shape = graph.node("Concat", shape, graph.integers(n_heads, d_k), axis=0)
+    states = graph.reshape("states", -1, d_model)  # (rows · src, d_model)
+    for index in range(model.config.n_layers):
+        for third, name in ((1, f"cross_key_{index}"), (2, f"cross_value_{index}")):
+            x = graph.project(states, f"decoder.layers.{index}.cross_attn", third, third + 1)
+            x = graph.node("Reshape", x, heads_shape)
+            graph.node("Transpose", x, perm=[0, 2, 1, 3], result=name)
+            graph.output(name, ["rows", n_heads, "src", d_k])
+    return graph.finished("memory")
+
+
 def step_graph(model: Transformer) -> OnnxGraph:
     """Return the graph of one decoder step, with cached keys and values.
 
-    Inputs: embedded (rows, 1, d_model), the newest token with its position; mask (rows, 1, 1, src)
-    as in `encoder_graph`; for each layer the keys and values of earlier tokens, `self_key_0` (rows,
-    heads, past, d_k), and of the memory, `cross_key_0` (rows, heads, src, d_k). Outputs: logits
-    (rows, vocab), and the keys and values with the newest token, `next_self_key_0` (rows, heads,
-    past + 1, d_k).
+    Inputs: ids (rows), the newest tokens, and position (1, d_model), the encoding of their
+    position; k (1), the number of candidates; mask (rows, 1, 1, src) as in `encoder_graph`; for
+    each layer the keys and values of earlier tokens, `self_key_0` (rows, heads, past, d_k), and of
+    the memory, `cross_key_0` (rows, heads, src, d_k). Outputs: log_probabilities (rows, vocab),
+    top_log_probabilities and top_ids (rows, k) of `NextTokens`; and the keys and values with the
+    newest token, `next_self_key_0` (rows, heads, past + 1, d_k).
     """
     graph = _Builder(model)
     n_heads, d_k, d_model = model.config.n_heads, model.config.d_k, model.config.d_model
-    graph.input("embedded", ["rows", 1, d_model])
+    graph.input("ids", ["rows"], TensorProto.INT64)
+    graph.input("position", [1, d_model])
+    graph.input("k", [1], TensorProto.INT64)
     graph.input("mask", ["rows", 1, 1, "src"])
-    x = graph.reshape("embedded", -1, d_model)  # (rows, d_model)
+    embedding = graph.weight("embedding.weight", model.embedding.weight)
+    x = graph.node("Gather", embedding, "ids")  # (rows, d_model)
+    x = graph.node("Mul", x, graph.number(model.config.embedding_scale))
+    x = graph.node("Add", x, "position")
     for index in range(model.config.n_layers):
         layer = f"decoder.layers.{index}"
         qkv = graph.reshape(graph.project(x, f"{layer}.self_attn", 0, 3), -1, 3 * n_heads, 1, d_k)
@@ -102,9 +131,15 @@ def step_graph(model: Transformer) -> OnnxGraph:
         x = graph.add_and_norm(x, heads, f"{layer}.cross_attn_norm")
         x = graph.add_and_norm(x, graph.feed_forward(x, f"{layer}.ffn"), f"{layer}.ffn_norm")
     bias = None if model.output_bias is None else graph.weight("output_bias", model.output_bias)
-    embedding = graph.weight("embedding.weight", model.embedding.weight)
-    graph.linear(x, embedding, bias, result="logits")
-    graph.output("logits", ["rows", model.config.vocab_size])
+    logits = graph.linear(x, embedding, bias)
+    graph.node("LogSoftmax", logits, axis=-1, result="log_probabilities")
+    excluded = torch.zeros(model.config.vocab_size, dtype=torch.float32)
+    excluded[never_generated(model.config)] = -torch.inf
+    allowed = graph.node("Add", "log_probabilities", graph.weight("excluded", excluded))
+    graph.top_k(allowed, "k", results=["top_log_probabilities", "top_ids"])
+    graph.output("log_probabilities", ["rows", model.config.vocab_size])
+    graph.output("top_log_probabilities", ["rows", "k"])
+    graph.output("top_ids", ["rows", "k"], TensorProto.INT64)
     for index in range(model.config.n_layers):
         for name in ("key", "value"):
             graph.output(f"next_self_{name}_{index}", ["rows", n_heads, "length", d_k])
@@ -122,11 +157,11 @@ class _Builder:
         self.constants: dict[str, onnx.TensorProto] = {}
         self.weights: dict[str, npt.NDArray[np.float32]] = {}
 
-    def input(self, name: str, shape: Axes) -> None:
-        self.inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+    def input(self, name: str, shape: Axes, kind: int = TensorProto.FLOAT) -> None:
+        self.inputs.append(helper.make_tensor_value_info(name, kind, shape))
 
-    def output(self, name: str, shape: Axes) -> None:
-        self.outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+    def output(self, name: str, shape: Axes, kind: int = TensorProto.FLOAT) -> None:
+        self.outputs.append(helper.make_tensor_value_info(name, kind, shape))
 
     def node(self, operator: str, *inputs: str, result: str = "", **attributes: Any) -> str:
         """Add a node with one result, called `result` or by a new name."""
@@ -139,6 +174,10 @@ class _Builder:
         inputs = [x, self.integers(*sizes)]
         self.nodes.append(helper.make_node("Split", inputs, names, axis=axis))
         return names
+
+    def top_k(self, x: str, k: str, results: list[str]) -> None:
+        """Add the k largest values of each row and their indices."""
+        self.nodes.append(helper.make_node("TopK", [x, k], results, axis=-1))
 
     def constant(self, value: npt.NDArray[Any]) -> str:
         name = f"constant_{value.dtype}_{'_'.join(map(str, value.flat))}_{value.ndim}"

@@ -11,7 +11,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import numpy as np
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from transformer.cancellation import check_cancelled
 from transformer.hooks import HookPoint
-from transformer.inference.sessions import project_memory
+from transformer.inference.next_tokens import NextTokens, n_candidates
 from transformer.model import Transformer
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class OnnxModel:
     def __init__(self, model: Transformer) -> None:
         self.model = model
         self._lock = threading.Lock()
-        self._loaded: dict[str, tuple[Stamp, int, InferenceSession]] = {}
+        self._loaded: dict[str, tuple[Stamp, int, list[InferenceSession]]] = {}
 
     @staticmethod
     def supports(model: Transformer) -> bool:
@@ -71,21 +71,20 @@ class OnnxModel:
         check_cancelled()
         embedded = self.model.encoder.embed(self.model.embed(src))
         inputs = {"embedded": _array(embedded), "mask": _additive_mask(src_mask)}
-        return torch.from_numpy(self.loaded("encoder").run(["states"], inputs)[0])
+        return torch.from_numpy(self.loaded("encoder")[0].run(["states"], inputs)[0])
 
-    def loaded(self, name: str) -> InferenceSession:
-        """Return the "encoder" or the "step" of the model as it is now."""
-        stack = self.model.encoder.layers if name == "encoder" else self.model.decoder.layers
-        weights = [*_weights(stack)]
-        if name == "step":
+    def loaded(self, part: Literal["encoder", "decoder"]) -> list[InferenceSession]:
+        """Return the encoder, or the two graphs of the decoder, of the model as it is now."""
+        weights = [*_weights(self.model.get_submodule(f"{part}.layers"))]
+        if part == "decoder":
             bias = self.model.output_bias
             weights += [self.model.embedding.weight, *([] if bias is None else [bias])]
         stamp, threads = _stamp(weights), torch.get_num_threads()
         with self._lock:
-            loaded = self._loaded.get(name)
+            loaded = self._loaded.get(part)
             if loaded is None or loaded[:2] != (stamp, threads):
-                loaded = stamp, threads, _load(self.model, name, threads)
-                self._loaded[name] = loaded
+                loaded = stamp, threads, _load(self.model, part, threads)
+                self._loaded[part] = loaded
             return loaded[2]
 
 
@@ -99,32 +98,45 @@ class OnnxSession:
         src_mask: Bool[Tensor, "rows 1 1 src"],
     ) -> None:
         self.model, self.length = onnx_model.model, 0
-        self.step_session = onnx_model.loaded("step")
+        memory_session, self.step_session = onnx_model.loaded("decoder")
         config = self.model.config
         # Arrays of the step's graph by name, with one row for each output.
+        cross_names = [output.name for output in memory_session.get_outputs()]
+        cross_keys_values = memory_session.run(cross_names, {"states": _array(memory)})
+        self.sources = list(range(len(memory)))  # index of the source of each row
         self.memory = {"mask": _additive_mask(src_mask)}
-        self.past: dict[str, npt.NDArray[np.float32]] = {}
+        self.memory |= zip(cross_names, cross_keys_values, strict=True)
         empty = np.empty((len(memory), config.n_heads, 0, config.d_k), dtype=np.float32)
-        for index, keys_values in enumerate(project_memory(self.model, memory)):
-            for name, tensor in zip(("key", "value"), keys_values, strict=True):
-                self.memory[f"cross_{name}_{index}"] = _array(tensor.contiguous())
-                self.past[f"self_{name}_{index}"] = empty
-        self.output_names = ["logits", *(f"next_{name}" for name in self.past)]
+        self.past = {name.replace("cross", "self"): empty for name in cross_names}
+        distribution = ["log_probabilities", "top_log_probabilities", "top_ids"]
+        self.output_names = [*distribution, *(f"next_{name}" for name in self.past)]
 
-    def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
+    def step(self, ids: Int[Tensor, " rows"], k: int) -> NextTokens:
         check_cancelled()
-        embedded = self.model.decoder.embed(self.model.embed(ids[:, None]), start=self.length)
-        inputs = {"embedded": _array(embedded), **self.memory, **self.past}
-        logits, *past = self.step_session.run(self.output_names, inputs)
+        inputs = {
+            "ids": ids.numpy(),
+            "position": _array(self.model.decoder.embed.positions(1, self.length)),
+            "k": np.array([n_candidates(self.model.config, k)]),
+            **self.memory,
+            **self.past,
+        }
+        log_probabilities, top_log_probabilities, top_ids, *past = self.step_session.run(
+            self.output_names, inputs
+        )
         self.past = dict(zip(self.past, past, strict=True))
         self.length += 1
-        return torch.from_numpy(logits)
+        return NextTokens(
+            *map(torch.from_numpy, (log_probabilities, top_log_probabilities, top_ids))
+        )
 
     def select(self, rows: list[int]) -> None:
         if rows == list(range(len(self.memory["mask"]))):
             return
         self.past = {name: array[rows] for name, array in self.past.items()}
-        self.memory = {name: array[rows] for name, array in self.memory.items()}
+        sources = [self.sources[row] for row in rows]
+        if sources != self.sources:  # a beam usually changes only the order of its own rows
+            self.sources = sources
+            self.memory = {name: array[rows] for name, array in self.memory.items()}
 
 
 def _additive_mask(mask: Bool[Tensor, "rows 1 1 src"]) -> Float[np.ndarray, "rows 1 1 src"]:
@@ -136,26 +148,32 @@ def _array(tensor: Tensor) -> npt.NDArray[Any]:
     return tensor.detach().numpy()
 
 
-def _load(model: Transformer, name: str, threads: int) -> InferenceSession:
-    """Load the "encoder" or "step" graph; ONNX Runtime packs the matrices for its products."""
+def _load(
+    model: Transformer, part: Literal["encoder", "decoder"], threads: int
+) -> list[InferenceSession]:
+    """Load the graphs of a part; ONNX Runtime packs the matrices for its products."""
     # When it is imported, it would write an identity of this machine into ~/.cache/Microsoft and
     # report its use to Microsoft.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
 
-    from transformer.inference.onnx_graphs import encoder_graph, step_graph
+    from transformer.inference.onnx_graphs import encoder_graph, memory_graph, step_graph
 
-    graph = encoder_graph(model) if name == "encoder" else step_graph(model)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    # Idle threads sleep, since other sessions need the cores.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.enable_cpu_mem_arena = False  # an arena would keep the memory of the largest batch
-    values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in graph.weights.values()]
-    options.add_external_initializers(list(graph.weights), values)
-    session = onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
-    _sessions.add(session)
-    return session
+    sessions = []
+    for build_graph in [encoder_graph] if part == "encoder" else [memory_graph, step_graph]:
+        graph = build_graph(model)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        # Idle threads sleep, since other sessions need the cores.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.enable_cpu_mem_arena = False  # an arena would keep the memory of the largest batch
+        values = [onnxruntime.OrtValue.ortvalue_from_numpy(w) for w in graph.weights.values()]
+        options.add_external_initializers(list(graph.weights), values)
+        sessions.append(
+            onnxruntime.InferenceSession(graph.model, options, providers=["CPUExecutionProvider"])
+        )
+    _sessions.update(sessions)
+    return sessions
 
 
 @torch.no_grad()

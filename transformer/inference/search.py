@@ -12,27 +12,17 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer.config import ModelConfig
+from transformer.inference.next_tokens import DecodedSequence, NextTokens, StepRecord
 from transformer.inference.options import Decoding
 from transformer.inference.sessions import Session
-from transformer.inference.step_logits import (
-    DecodedSequence,
-    StepRecord,
-    never_generated,
-    record_steps,
-)
 
-TokenChooser = Callable[[Float[Tensor, "rows vocab"], int, list[int]], Int[Tensor, " rows"]]
-"""Function of (logits, step, output index of each row) that returns one id per row. Logits of
-tokens that may not be chosen are -∞."""
+TokenChooser = Callable[[NextTokens, int, list[int]], Int[Tensor, " rows"]]
+"""Function of (distribution, step, output index of each row) that returns one id per row."""
 
 
-def greedy(
-    logits: Float[Tensor, "rows vocab"], step: int, batch_indices: list[int]
-) -> Int[Tensor, " rows"]:
+def greedy(next_tokens: NextTokens, step: int, batch_indices: list[int]) -> Int[Tensor, " rows"]:
     """Choose the most probable token: beam search with beam size 1."""
-    if logits.device.type == "cpu":  # NumPy's argmax is vectorized and faster
-        return torch.from_numpy(logits.numpy().argmax(axis=-1))
-    return logits.argmax(dim=-1)
+    return next_tokens.top_ids[:, 0]
 
 
 class PrefixChooser:
@@ -42,28 +32,10 @@ class PrefixChooser:
         self.prefix, self.choose = prefix, choose
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], step: int, batch_indices: list[int]
+        self, next_tokens: NextTokens, step: int, batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
-        ids = self.choose(logits, step, batch_indices)
+        ids = self.choose(next_tokens, step, batch_indices)
         return torch.full_like(ids, self.prefix[step]) if step < len(self.prefix) else ids
-
-
-class TokenMask:
-    """Sets the logits of `<pad>`, `<s>` and `<unk>` to -∞, and of `</s>` in the first `min_len`
-    steps."""
-
-    def __init__(self, config: ModelConfig, device: torch.device, min_len: int = 0) -> None:
-        self.config, self.min_len = config, min_len
-        self.bias = torch.zeros(config.vocab_size, dtype=torch.float32, device=device)
-        self.bias[never_generated(config)] = -torch.inf
-
-    def __call__(
-        self, logits: Float[Tensor, "rows vocab"], step: int
-    ) -> Float[Tensor, "rows vocab"]:
-        allowed = logits + self.bias
-        if step < self.min_len:
-            allowed[:, self.config.eos_id] = -torch.inf
-        return allowed
 
 
 @dataclass
@@ -91,25 +63,21 @@ def search(
     *,
     candidates: int,
     device: torch.device,
-    min_len: int = 0,
 ) -> list[DecodedSequence]:
     """Decode one output for each row of `session` until `</s>` or its limit.
 
     Args:
         limits: maximum number of ids of each output.
         candidates: number of most probable tokens recorded at each step.
-        min_len: minimum number of tokens before `</s>` (for benchmarks).
     """
     outputs = [_PartialOutput() for _ in limits]
     active = list(range(len(limits)))  # output index of each row of the session
-    token_mask = TokenMask(config, device, min_len)
     ids = torch.full((len(limits),), config.bos_id, device=device)
     for step in range(max(limits)):
-        logits = session.step(ids)
-        ids = choose(token_mask(logits, step), step, active)
+        next_tokens = session.step(ids, candidates)
+        ids = choose(next_tokens, step, active)
         chosen = ids.tolist()
-        records = zip(*record_steps(logits, chosen, config, candidates), strict=True)
-        for number, id, record in zip(active, chosen, records, strict=True):
+        for number, id, record in zip(active, chosen, next_tokens.records(ids), strict=True):
             outputs[number].ids.append(id)
             outputs[number].steps.append(record)
         remaining = [
@@ -129,14 +97,9 @@ def record_forced(
     logits: Float[Tensor, "tgt vocab"], ids: list[int], config: ModelConfig, candidates: int
 ) -> DecodedSequence:
     """Return the record of a forced output; row i of `logits` is the distribution of id i."""
-    log_probabilities, candidate_ids, probabilities = record_steps(logits, ids, config, candidates)
-    return DecodedSequence(
-        ids,
-        ids[-1] == config.eos_id,
-        log_probabilities.astype("float64"),
-        candidate_ids,
-        probabilities,
-    )
+    next_tokens = NextTokens.of(logits, config, candidates)
+    records = next_tokens.records(torch.tensor(ids, device=logits.device))
+    return _PartialOutput(ids, list(records)).decoded(config.eos_id)
 
 
 def new_seed() -> int:
@@ -186,8 +149,14 @@ class Sampler:
     in a batch.
     """
 
-    def __init__(self, options: Decoding, seeds: Sequence[int], max_len: int) -> None:
-        self.options = options
+    def __init__(
+        self,
+        options: Decoding,
+        seeds: Sequence[int],
+        max_len: int,
+        excluded_ids: Sequence[int] = (),
+    ) -> None:
+        self.options, self.excluded_ids = options, excluded_ids
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.uniform = [
             torch.rand(max_len, generator=generator, dtype=torch.float64).tolist()
@@ -195,12 +164,14 @@ class Sampler:
         ]
 
     def __call__(
-        self, logits: Float[Tensor, "rows vocab"], step: int, batch_indices: list[int]
+        self, next_tokens: NextTokens, step: int, batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
-        probabilities, ids = sampling_distribution(logits, self.options)
+        allowed = next_tokens.log_probabilities.clone()
+        allowed[:, self.excluded_ids] = -torch.inf
+        probabilities, ids = sampling_distribution(allowed, self.options)
         cumulative = probabilities.cumsum(dim=-1)
         # The last sum may be slightly below 1; a larger number selects the last token.
         uniform = [[self.uniform[index_in_batch][step]] for index_in_batch in batch_indices]
         threshold = torch.minimum(cumulative.new_tensor(uniform), cumulative[:, -1:] * (1 - 1e-12))
         index = torch.searchsorted(cumulative, threshold, right=True)
-        return ids.gather(1, index)[:, 0].to(logits.device)
+        return ids.gather(1, index)[:, 0].to(allowed.device)

@@ -3,7 +3,7 @@
 `UncachedSession` runs the whole decoder at every step. It is slow and correct by construction, and
 interventions use it: at each step a hook receives the tensors of all tokens so far. `CachedSession`
 caches the keys and values of every layer, so that only the newest token passes through the decoder.
-Both return the same logits, which a test checks.
+Both return the same distributions, which a test checks.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from transformer.hooks import HookFn, Hooks
+from transformer.inference.next_tokens import NextTokens
 from transformer.model import Transformer
 from transformer.model.layers import DecoderLayer
 
@@ -24,8 +25,9 @@ from transformer.model.layers import DecoderLayer
 class Session(Protocol):
     """State of a batch of outputs during decoding, one row for each output."""
 
-    def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Read the next token of each row (`<s>` first); return the logits of the one after it."""
+    def step(self, ids: Int[Tensor, " rows"], k: int) -> NextTokens:
+        """Read the next token of each row (`<s>` first); return the distribution of the one after
+        it, with the `k` most probable tokens."""
 
     def select(self, rows: list[int]) -> None:
         """Continue with the given rows, in this order; a row may occur more than once."""
@@ -44,10 +46,11 @@ class UncachedSession:
         self.model, self.memory, self.src_mask, self.hooks = model, memory, src_mask, hooks
         self.prefix = torch.empty(len(memory), 0, dtype=torch.long, device=memory.device)
 
-    def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
+    def step(self, ids: Int[Tensor, " rows"], k: int) -> NextTokens:
         self.prefix = torch.cat([self.prefix, ids[:, None]], dim=1)
         states = self.model.decode(self.prefix, self.memory, self.src_mask, hooks=self.hooks)
-        return self.model.project(states, self.hooks)[:, -1]
+        logits = self.model.project(states, self.hooks)[:, -1]
+        return NextTokens.of(logits, self.model.config, k)
 
     def select(self, rows: list[int]) -> None:
         self.prefix = self.prefix[rows]
@@ -70,7 +73,7 @@ class CachedSession:
     ) -> None:
         self.model, self.src_mask, self.length = model, src_mask, 0
         self.layers = cast(list[DecoderLayer], list(model.decoder.layers))
-        self.cross_keys_values = project_memory(model, memory)
+        self.cross_keys_values = [layer.cross_attn.project_memory(memory) for layer in self.layers]
         n_heads, d_k = model.config.n_heads, model.config.d_k
         empty = memory.new_empty(len(memory), n_heads, 0, d_k)
         self.self_keys_values = [(empty, empty) for _ in self.layers]
@@ -83,7 +86,7 @@ class CachedSession:
         }
         self.hooks = Hooks({**resolved, **self.growing}) if resolved else None
 
-    def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
+    def step(self, ids: Int[Tensor, " rows"], k: int) -> NextTokens:
         embedded = self.model.embed(ids[:, None])
         x = self.model.decoder.embed(embedded, self.hooks, start=self.length)
         for layer_index, layer in enumerate(self.layers):
@@ -101,7 +104,7 @@ class CachedSession:
             x = layer.cross_attn_norm(x, heads, self.hooks)
             x = layer.ffn_norm(x, layer.ffn(x, self.hooks), self.hooks)
         self.length += 1
-        return self.model.project(x, self.hooks)[:, 0]
+        return NextTokens.of(self.model.project(x, self.hooks)[:, 0], self.model.config, k)
 
     def select(self, rows: list[int]) -> None:
         self.src_mask = self.src_mask[rows]
@@ -143,11 +146,3 @@ class _HookWithEarlierPositions:
     def select(self, rows: list[int]) -> None:
         if self.positions is not None:
             self.positions = self.positions[rows]
-
-
-def project_memory(
-    model: Transformer, memory: Float[Tensor, "rows src d_model"]
-) -> list[tuple[Tensor, Tensor]]:
-    """Return the keys and values that each decoder layer attends to, (rows, heads, src, d_k)."""
-    layers = cast(list[DecoderLayer], list(model.decoder.layers))
-    return [layer.cross_attn.project_memory(memory) for layer in layers]
