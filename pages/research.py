@@ -29,4 +29,4 @@ with page.page(index.PAGE) as model:
         index.heading(experiment)
         PARTS[experiment](model)
     else:
-        index.show()
+        index.show(model)

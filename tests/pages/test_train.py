@@ -34,7 +34,7 @@ def test_the_page_opens_with_example_runs_and_says_what_to_do_first(
         assert example_run.title in visible_text(app)
         assert app.button(f"train-{example_run.task}")
     assert visible_text(app).count("steps, about 9 s") == len(example_runs.EXAMPLE_RUNS)
-    assert "Click **Train** and watch attention form" in visible_text(app)
+    assert "Train a small model and watch its attention form" in visible_text(app)
     assert "Your runs" not in visible_text(app)
     assert not messages(app)
     assert not jobs.runs()

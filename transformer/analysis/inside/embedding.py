@@ -13,15 +13,19 @@ def embedding(block: Block) -> tuple[Box, ...]:
 
 def _tokens(block: Block) -> Box:
     d_model, scaled = block.config.d_model, block.config.scale_embedding
+    learned = (
+        f"A model computes with numbers: it replaces each token by {d_model} numbers that it has "
+        "learned, the token's embedding."
+    )
     if not scaled:
         explanation = (
-            "Each token selects the row of the matrix E with its id. E serves both stacks and the "
-            "output. The paper multiplies it by √d_model; this model does not."
+            f"{learned} Each token's id selects a row of the matrix E, which serves both stacks "
+            "and the output. The paper multiplies it by √d_model; this model does not."
         )
     elif block.stack == "encoder":
         explanation = (
-            "Each source token selects the row of the matrix E with its id. The row is multiplied "
-            "by √d_model, so that it is not small compared with the positions that are added next. "
+            f"{learned} Each token's id selects a row of the matrix E. It is multiplied by "
+            "√d_model, so that it is not small compared with the positions that are added next. "
             "The same matrix serves both stacks, and the output."
         )
     else:

@@ -166,7 +166,7 @@ export function makeStrip({ point, toggle }) {
 export function effectNodes({ original_words: originalWords, words }, headsOff) {
   if (!headsOff.size) {
     return [
-      "A head is a part of the model that looks at some of the words. Point at one to see its bands. Click a head, or the number of a layer, to switch it off: the model translates without it.",
+      "Each small picture is a head: a row for each translated word, darker where it attends more. Point at one to see its bands; click it, or a layer's number, to switch it off.",
     ];
   }
   const shownNames = namesOf(headsOff);

@@ -18,8 +18,10 @@ from transformer.ui.services import live_classes
 from transformer.ui.widgets import following, frame
 from transformer.ui.widgets.fragment import fragment
 
+FOLLOWING = "Your screen then shows what your teacher opens, until you open another page yourself."
 PRIVACY = (
-    "Everyone in the class can see your first name. Your answers are counted anonymously. "
+    "Everyone in the class can see your first name. Your answers to the teacher's questions are "
+    "counted anonymously. "
     "Everything is deleted when you leave or the class ends."
 )
 
@@ -27,9 +29,9 @@ PRIVACY = (
 def join_or_open() -> None:
     code = state.view(Class).code
     if code:
-        frame.lead_text("Click **Join**. Your pages will then follow your teacher's.")
+        frame.lead_text(f"Click **Join**. {FOLLOWING}")
     else:
-        frame.lead_text("Enter your teacher's code. Your pages will then follow your teacher's.")
+        frame.lead_text(f"Enter your teacher's code. {FOLLOWING}")
     # Both forms before either is used: a message about one must not remove the other.
     with st.container(horizontal=True, gap="medium"):
         with st.container(width=420):
@@ -50,7 +52,7 @@ def join_or_open() -> None:
 def _join_form(code: str) -> tuple[str, str, bool]:
     """Return the code, the name, and whether the button was clicked."""
     with st.form("class-join"):
-        typed_code = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
+        typed_code = st.text_input("Code", code, max_chars=20, placeholder="for example K7F A2P")
         name = st.text_input(
             "First name (optional)", max_chars=MAX_NAME_LENGTH, autocomplete="given-name"
         )
@@ -62,8 +64,9 @@ def _join_form(code: str) -> tuple[str, str, bool]:
 def _open_form() -> tuple[str, str, bool]:
     """Return the token, the name, and whether the button was clicked."""
     st.markdown(
-        "You need the teacher token. Whoever started the app sees it where the app was started, or "
-        "has set it as `teacher_token` in limits.toml."
+        "Students join with a code, see the pages that you open, and answer your questions. To "
+        "open a class you need the teacher token: the app prints it in the terminal window where "
+        "it was started. If somebody else runs the app, ask them (`teacher_token` in limits.toml)."
     )
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")

@@ -14,7 +14,7 @@ def draw(parts: str, model: Model | None = None, lead: str = "") -> None:
     Args:
         parts: the field of the view that selects a part of the tab.
         model: None if this part reads no sentence.
-        lead: a line on the open part; on a phone the picture takes its place.
+        lead: a line on the open part.
     """
     with st.container(key="tabs"):
         columns = st.columns([9, 5] if model else 1, gap="small")
@@ -22,8 +22,7 @@ def draw(parts: str, model: Model | None = None, lead: str = "") -> None:
             controls.button_row("tab", labelled=False)
             controls.button_row(parts, labelled=False)
             if lead:
-                with st.container(key="tabs-lead"):
-                    st.caption(lead)
+                st.caption(lead)
         if model:
             with columns[1]:
                 controls.sentence(model)

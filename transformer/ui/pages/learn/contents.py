@@ -25,7 +25,8 @@ def show(current: str) -> None:
         frame.lead_text(
             "How a Transformer uses attention. Guess first, then look: each lesson asks a question "
             f"and then shows the answer in the model's own numbers. {len(course.CORE)} lessons, "
-            f"about {round(course.minutes(course.CORE))} minutes."
+            f"about {round(course.minutes(course.CORE))} minutes, with sections of the paper "
+            "*Attention Is All You Need* to read more."
         )
         remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
         if remaining and n_done:
@@ -66,7 +67,7 @@ def _details(lesson: Lesson) -> str:
     minutes = f"{lesson.minutes:g} minute{'' if lesson.minutes == 1 else 's'}"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
     mistake = " · **find the mistake**" if lesson.misprint else ""
-    return f"{minutes} · {page_name(lesson.page, lesson.depth)}{section}{mistake}"
+    return f"{minutes} · in {page_name(lesson.page, lesson.depth)}{section}{mistake}"
 
 
 def end() -> None:

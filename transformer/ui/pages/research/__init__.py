@@ -19,11 +19,11 @@ EXPERIMENTS = {
 }
 QUESTIONS = {
     "importance": "Which heads does the model need?",
-    "patching": "Where does a single word make the difference?",
-    "attribution": "Which words did the model use to write a token?",
+    "patching": "Where in the model does a changed word matter?",
+    "attribution": "Which words did the model use to write a word?",
     "alignment": "Do heads connect each word with its translation?",
     "roles": "What does each head do over many sentences?",
-    "findings": "Which published claims hold for this model?",
+    "findings": "Which claims of papers hold for this model?",
 }
 """The question that each experiment answers, in one sentence."""
 PATCHED_ACTIVATIONS = {

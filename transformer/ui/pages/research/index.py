@@ -10,14 +10,19 @@ import streamlit as st
 
 from transformer.figures.page_icons import STYLE, experiment_picture
 from transformer.ui.pages.research import EXPERIMENTS, QUESTIONS
+from transformer.ui.services.models import Model
 from transformer.ui.widgets import frame
 
 PAGE = "pages/research.py"
 
 
-def show() -> None:
+def show(model: Model) -> None:
     """Draw one card for each experiment: picture, question and title; the card is a link."""
-    frame.lead_text("Experiments on the attention heads of the loaded model.")
+    n_heads = 3 * model.n_layers * model.n_heads
+    frame.lead_text(
+        f"Experiments on the {n_heads} attention heads of {frame.plain(model.name)}. A head is a "
+        "part of the model that looks at some of the words, when another word is read or written."
+    )
     with st.container(horizontal=True, key="page-cards"):
         for name, title in EXPERIMENTS.items():
             with st.container(border=True, gap="xsmall", key=f"page-card-{name}"):

@@ -114,7 +114,7 @@ def cards() -> CostSlots:
                     args=("",),
                 )
                 here.link("Train on them in this tab →", "pairs")
-                _link("german", shipped_run)
+                _link("English–German", shipped_run)
     return cost_slots
 
 

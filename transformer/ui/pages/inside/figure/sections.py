@@ -15,8 +15,8 @@ SECTIONS = {
     "bleu": own_pair.bleu_by_hand,
 }
 LEAD = (
-    "Your sentence on its way through Figure 1 of the paper *Attention Is All You Need*. Click a "
-    "box to see its numbers."
+    "Figure 1 of *Attention Is All You Need*: the whole Transformer, with your sentence's numbers "
+    "in each box."
 )
 
 
