@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from transformer.hooks import Hooks
+from transformer.inference.next_tokens import NextTokens
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
 from transformer.measures.naming import BLANK
@@ -136,7 +137,6 @@ def _complete_words(
     """Append the most probable pieces to each alternative until its word ends, all in one batch."""
     model, vocabulary = translator.model, translator.vocabulary
     device, config = translator.device, translator.model.config
-    never_generated = [config.pad_id, config.bos_id, vocabulary.unk_id]
     memory = (
         model.encode(torch.tensor([translation.src_ids], device=device), hooks=hooks)
         if unfinished
@@ -157,17 +157,18 @@ def _complete_words(
         )
         last = torch.tensor([len(row) - 1 for row in rows], device=device)
         last_states = states[torch.arange(len(rows), device=device), last]
-        probabilities = model.project(last_states[:, None])[:, 0].softmax(dim=-1)
-        allowed = probabilities.clone()
-        allowed[:, never_generated] = -1
-        best_ids = allowed.argmax(dim=-1).tolist()
+        next_tokens = NextTokens.of(model.project(last_states[:, None])[:, 0], config, k=1)
+        best_ids = next_tokens.top_ids[:, 0].tolist()
+        best_probabilities = next_tokens.top_log_probabilities[:, 0].exp().tolist()
         still_active = []
-        for number, (alternative, piece) in enumerate(zip(active, best_ids, strict=True)):
+        for alternative, piece, best_probability in zip(
+            active, best_ids, best_probabilities, strict=True
+        ):
             token = vocabulary.token(piece)
             if token in CONTROL or token.startswith(BEGIN):
                 complete.append(alternative)
                 continue
-            probability = alternative.probability * float(probabilities[number, piece])
+            probability = alternative.probability * best_probability
             ids = (*alternative.ids, piece)
             still_active.append(
                 replace(
