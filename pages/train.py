@@ -35,9 +35,9 @@ with page.page_without_model("pages/train.py"):
         setup.form(current_draft)
     else:
         frame.lead_text(
-            "Train a small model and watch its attention form: with a blue button on the server, "
-            "where the run goes on when you leave, or in this tab, where you can switch heads off "
-            "while it learns."
+            "Train a small model and watch its attention form. A blue button trains it on the "
+            "server, which goes on when you leave; **Train in this tab** trains it here, where you "
+            "can switch heads off meanwhile."
         )
         cost_slots = example_runs.cards()
         example_runs.own_runs(owner)

@@ -14,19 +14,20 @@ def embedding(block: Block) -> tuple[Box, ...]:
 def _tokens(block: Block) -> Box:
     d_model, scaled = block.config.d_model, block.config.scale_embedding
     learned = (
-        f"A model computes with numbers: it replaces each token by {d_model} numbers that it has "
-        "learned, the token's embedding."
+        f"A model computes with numbers: each word, or part of one, becomes {d_model} numbers that "
+        "the model has learned for it, its embedding.\n\n"
     )
     if not scaled:
         explanation = (
-            f"{learned} Each token's id selects a row of the matrix E, which serves both stacks "
-            "and the output. The paper multiplies it by √d_model; this model does not."
+            f"{learned}The numbers of a token are one row of the matrix E, which serves both "
+            "stacks and the output. The paper multiplies them by √d_model, where d_model is the "
+            "length of a row; this model does not."
         )
     elif block.stack == "encoder":
         explanation = (
-            f"{learned} Each token's id selects a row of the matrix E. It is multiplied by "
-            "√d_model, so that it is not small compared with the positions that are added next. "
-            "The same matrix serves both stacks, and the output."
+            f"{learned}The numbers of a token are one row of the matrix E, multiplied by √d_model, "
+            "where d_model is the length of a row, so that they are not small compared with the "
+            "positions that are added next. The same matrix serves both stacks, and the output."
         )
     else:
         explanation = (

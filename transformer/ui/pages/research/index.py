@@ -18,10 +18,10 @@ PAGE = "pages/research.py"
 
 def show(model: Model) -> None:
     """Draw one card for each experiment: picture, question and title; the card is a link."""
-    n_heads = 3 * model.n_layers * model.n_heads
+    n_cross = model.n_layers * model.n_heads
     frame.lead_text(
-        f"Experiments on the {n_heads} attention heads of {frame.plain(model.name)}. A head is a "
-        "part of the model that looks at some of the words, when another word is read or written."
+        f"Experiments on all {3 * n_cross} attention heads of {frame.plain(model.name)}. Try shows "
+        f"its {n_cross} cross-attention heads. For each word, a head looks at some others."
     )
     with st.container(horizontal=True, key="page-cards"):
         for name, title in EXPERIMENTS.items():

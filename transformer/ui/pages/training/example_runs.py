@@ -193,7 +193,7 @@ def _fill_cost_slots(cost_slots: CostSlots, pending: bool) -> None:
     for (slot, config), estimate in zip(cost_slots, estimates, strict=True):
         count = count_parameters(config.model)
         size = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
-        slot.caption(f"{size}, {quantities.format_estimate(estimate)}")
+        slot.caption(f"{size}, {quantities.format_estimate(estimate)}" if estimate else size)
 
 
 def run_config(example_run: ExampleRun) -> TrainingRun:

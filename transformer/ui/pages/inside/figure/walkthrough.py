@@ -71,7 +71,8 @@ def _source_and_shape(section: str, shape: str) -> str:
 
 
 def _navigation_buttons(stop: Stop) -> None:
-    """Draw buttons to the previous and the next box, and the number of the open one."""
+    """Draw buttons to the previous and the next box, and the number of the open one. How many
+    there are frightened readers, and few visit all of them in their order."""
     index = STOPS.index(stop.box.stop)
     with st.container(horizontal=True, vertical_alignment="center", key="inside-navigation"):
         for label, number in (("← Previous", index - 1), ("Next →", index + 1)):
@@ -84,7 +85,7 @@ def _navigation_buttons(stop: Stop) -> None:
                 on_click=stops.open_box,
                 args=(STOPS[number] if exists else "",),
             )
-        st.caption(f"Box {index + 1} of {len(STOPS)}")
+        st.caption(f"Box {index + 1}")
 
 
 def _head_choice(model: Model, head: int) -> None:
