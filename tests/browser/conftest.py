@@ -71,7 +71,7 @@ class PagePool:
             dialog.dismiss()
 
         page.on("console", record)
-        page.on("pageerror", lambda error: errors.append(f"thrown: {error}"))
+        page.on("pageerror", lambda error: errors.append(f"thrown: {error.stack or error}"))
         page.on("dialog", dismiss)
         return page, errors
 
