@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.live_app import wait_for_script_run
+from tests.live_app import open_expander, wait_for_script_run
 
 PLACES = {
     "Try": ("/", "/?depth=heads", "/?depth=steps", "/?depth=off"),
@@ -75,6 +75,11 @@ def visible_pixels(page: Page, box: dict[str, Any]) -> int:
     return int((changed & ((light + 0.05) / (dark + 0.05) >= MIN_CONTRAST)).sum())
 
 
+def is_visible(page: Page, box: dict[str, Any]) -> bool:
+    perimeter = 2 * (box["width"] + box["height"])
+    return visible_pixels(page, box) >= min(60, 0.3 * perimeter)
+
+
 @pytest.mark.parametrize("area", PLACES)
 def test_the_focus_is_visible_on_every_tab_stop(
     bundled_app: str, new_page: NewPage, area: str
@@ -99,8 +104,30 @@ def test_the_focus_is_visible_on_every_tab_stop(
                 kinds[box["kind"]] += 1
                 if kinds[box["kind"]] > MAX_OF_A_KIND or (number and box["in_navigation"]):
                     continue
-                perimeter = 2 * (box["width"] + box["height"])
-                if visible_pixels(page, box) < min(60, 0.3 * perimeter):
+                if not is_visible(page, box):
                     invisible.append(box["name"])
             assert n_stops > 10, (place, scheme)
             assert invisible == [], (place, scheme)
+
+
+def test_the_focus_is_visible_in_a_popover_and_on_the_tools_of_a_table(
+    bundled_app: str, new_page: NewPage
+) -> None:
+    """A popover is outside of the app's element; the tools appear when the mouse is over them."""
+    page = new_page(1366, alone=True, reduced_motion="reduce")
+    page.goto(bundled_app + "/?depth=steps")
+    wait_for_script_run(page)
+    page.get_by_test_id("stPopoverButton").first.press("Enter")
+    choice = page.get_by_test_id("stPopoverBody").get_by_role("radio").first
+    choice.focus()
+    # A popover keeps the focus, so there is no picture without it.
+    expect(choice).to_have_css("outline-style", "solid")
+    expect(choice).to_have_css("outline-width", "3px")
+    page.goto(bundled_app + "/research?experiment=roles")
+    wait_for_script_run(page)
+    open_expander(page, "heads as a table")
+    page.keyboard.press("Tab")
+    tool = page.get_by_test_id("stElementToolbar").get_by_role("button").first
+    tool.focus()
+    expect(tool).to_be_focused()
+    assert is_visible(page, page.evaluate(FOCUSED))

@@ -137,6 +137,8 @@ def test_invalid_config_fails_with_a_sentence(
         (RuntimeError("[enforce fail] not enough memory: you tried to allocate 9 bytes"), "memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "out of memory at step 0"),
         (OSError(28, "No space left on device"), r"written at step 0 (No space left on device)"),
+        (OSError("/a/w.safetensors: I/O error: full (os error 28)"), "0 (No space left on device)"),
+        (OSError("Error writing bytes. Detail: [errno 28] full"), "0 (No space left on device)"),
         (RuntimeError("something else"), "something else"),
     ],
 )

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Protocol, TypeVar
 from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import NAME, JobFolder, int_or_zero
 from transformer.jobs.shares import Requester, fair_order
-from transformer.text.files import exclusive, try_lock
+from transformer.text.files import exclusive, file_error_reason, try_lock
 from transformer.training.run_folder import Status, out_of_memory
 
 _NEW_PREFIX, _REMOVED_PREFIX = ".coming-", ".going-"  # folders that are being created or removed
@@ -356,7 +356,7 @@ def _failure_reason(folder: JobFolder, error: BaseException) -> str:
         )
     if isinstance(error, OSError):
         return (
-            f"a file could not be written ({error.strerror or error}) "
+            f"a file could not be written ({file_error_reason(error)}) "
             f"{_step_and_restart(folder)}, once there is room"
         )
     return _reason(error)

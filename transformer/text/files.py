@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -52,6 +53,16 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"it must contain a JSON object, not {type(values).__name__}")
     return values
+
+
+def file_error_reason(error: OSError) -> str:
+    """Return why a file could not be written, such as "No space left on device", without its path.
+
+    Libraries raise errors that name the system's number in their text only.
+    """
+    number = re.search(r"\b(?:os error|errno) (\d+)", str(error))
+    code = error.errno or (int(number[1]) if number else 0)
+    return os.strerror(code) if code else error.strerror or str(error)
 
 
 @contextmanager

@@ -220,7 +220,7 @@ def save_tensors(
         try:
             save_file(tensors, temporary, metadata=metadata)
         except SafetensorError as error:  # for example a full disk
-            raise OSError(f"{path} cannot be written: {error}") from error
+            raise OSError(f"{path.name} cannot be written: {error}") from error
 
 
 @contextmanager

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from transformer.config import did_you_mean
-from transformer.text.files import atomic_path, read_json, try_lock, write_json
+from transformer.text.files import atomic_path, file_error_reason, read_json, try_lock, write_json
 from transformer.training.run_config import RunConfig, parse, parse_title_and_owner
 
 _CONCURRENT_WRITES = (".control.json.", ".job.json.", ".state.json.")
@@ -457,8 +457,8 @@ def as_training_error(error: Exception, step: int, batch_tokens: int) -> Excepti
     """Return a TrainingError for a full disk or missing memory, else `error` itself."""
     if isinstance(error, OSError):
         return TrainingError(
-            f"a file could not be written at step {step} ({error.strerror or error}); once that is "
-            "fixed, the same command resumes from the last save"
+            f"a file could not be written at step {step} ({file_error_reason(error)}); once that "
+            "is fixed, the run can be resumed from its last save"
         )
     if out_of_memory(error):
         return TrainingError(
