@@ -30,6 +30,8 @@ from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import message
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
+from transformer.ui.widgets.lessons.progress import _KEY as guesses_key
+from transformer.ui.widgets.lessons.progress import Guess
 
 CHECKPOINTS = ROOT / "checkpoints"
 __all__ = ["token"]  # a fixture
@@ -198,6 +200,19 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert f"Not quite. You chose: {labels[wrong]}" in page_markdown(ann)
     assert "**Correct.**" in page_markdown(bob)
     assert f"**{labels[wrong]}**" not in page_markdown(bob)
+
+
+@pytest.mark.usefixtures("browser_questions_answered", "token")
+def test_a_class_asks_also_in_a_browser_where_an_earlier_group_has_answered(visit: Visit) -> None:
+    name = "umbrella"
+    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
+    ann = join_as_student(visit, only_class(), "Ann", folder=CHECKPOINTS)
+    ann.session_state[guesses_key] = {name: Guess("an umbrella", True)}
+    follow_link(teacher, "app.py")
+    press(teacher, "lesson-start")
+    rerun(ann)
+    press(ann, f"guess-{name}-0")
+    assert only_class().answers(name) == {0: 1}
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

@@ -28,11 +28,13 @@ class Guess:
     Attributes:
         label: the chosen option; "" if the answer was found on the page or the visitor gave up.
         right: whether the first answer was right. revealed: whether the answer may be shown.
+        class_code: code of the class in which it was given, "" outside of one.
     """
 
     label: str
     right: bool
     revealed: bool = True
+    class_code: str = ""
 
 
 _by_visitor: SizedCache[dict[str, Guess]] = SizedCache(MAX_BYTES)
@@ -46,7 +48,13 @@ def guesses() -> dict[str, Guess]:
 
 
 def guess(name: str) -> Guess | None:
-    return guesses().get(name)
+    """Return the answer to a lesson; in a class that a teacher leads, only one given there: an
+    earlier group may have used this browser."""
+    stored, classroom = guesses().get(name), live_classes.current_class()
+    is_led = classroom is not None and _is_led(classroom, visitor.current_id())
+    if stored is not None and classroom and is_led and stored.class_code != classroom.code:
+        return None
+    return stored
 
 
 def is_revealed(name: str) -> bool:
@@ -62,7 +70,9 @@ def store(name: str, answer: Guess) -> None:
     """Store an answer. It counts as right only if no earlier one was wrong."""
     previous = guess(name)
     right = answer.right and (previous is None or previous.right)
-    _store({**guesses(), name: Guess(answer.label, right, answer.revealed)})
+    classroom = live_classes.current_class()
+    code = classroom.code if classroom else ""
+    _store({**guesses(), name: Guess(answer.label, right, answer.revealed, code)})
 
 
 def reset() -> None:
@@ -110,7 +120,7 @@ def class_part(name: str) -> ClassPart | None:
     own_guess = guess(name)
     if own_guess is not None and own_guess.label and not own_guess.revealed and not waits:
         store(name, Guess(own_guess.label, own_guess.right))
-    if classroom is None or classroom.view_to_follow is None or not classroom.follows(visitor_id):
+    if classroom is None or not _is_led(classroom, visitor_id):
         return None
     if not waits:
         return ClassPart.REVEALED
@@ -179,8 +189,9 @@ def _answer_count(name: str) -> None:
 
 def _waits_for_teacher(classroom: Classroom, visitor_id: str, name: str) -> bool:
     """Return whether this student's answer stays hidden until the teacher shows it."""
-    return (
-        classroom.view_to_follow is not None
-        and classroom.follows(visitor_id)
-        and not classroom.are_shown(name)
-    )
+    return _is_led(classroom, visitor_id) and not classroom.are_shown(name)
+
+
+def _is_led(classroom: Classroom, visitor_id: str) -> bool:
+    """Return whether the teacher leads the class and this student follows."""
+    return classroom.view_to_follow is not None and classroom.follows(visitor_id)
