@@ -35,7 +35,7 @@ with page.page_without_model("pages/train.py"):
         setup.form(current_draft)
     else:
         frame.lead_text(
-            "Train a small model and watch its attention form. A blue button trains it on the "
+            "Train a small model and watch its attention form. The blue **Train** trains it on the "
             "server, which goes on when you leave; **Train in this tab** trains it here, where you "
             "can switch heads off meanwhile."
         )

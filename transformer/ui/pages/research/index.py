@@ -18,10 +18,9 @@ PAGE = "pages/research.py"
 
 def show(model: Model) -> None:
     """Draw one card for each experiment: picture, question and title; the card is a link."""
-    n_cross = model.n_layers * model.n_heads
     frame.lead_text(
-        f"Experiments on all {3 * n_cross} attention heads of {frame.plain(model.name)}. Try shows "
-        f"its {n_cross} cross-attention heads. For each word, a head looks at some others."
+        "An attention head is a part of the model that, for each word, looks at some of the words. "
+        f"These experiments ask what the heads of {frame.plain(model.name)} do."
     )
     with st.container(horizontal=True, key="page-cards"):
         for name, title in EXPERIMENTS.items():

@@ -14,14 +14,11 @@ SECTIONS = {
     "lens": lens.show,
     "bleu": own_pair.bleu_by_hand,
 }
-LEAD = (
-    "Figure 1 of *Attention Is All You Need*: the whole Transformer, with your sentence's numbers "
-    "in each box."
-)
+LEAD = "Figure 1 of *Attention Is All You Need*, for your sentence."
 
 
 def show(model: Model) -> None:
     """Draw the rows at the top, and the section in the address."""
     section = state.view(Inside).section
-    rows.draw("section", model, LEAD if section == "walk" else "")
+    rows.draw("section", model, LEAD if section == "walk" else "", parts_in_menu=True)
     SECTIONS[section](model)
