@@ -91,12 +91,12 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests that make sense only on the CPU if another device is tested."""
-    if DEVICE != "cpu":
-        skip = pytest.mark.skip(reason=f"makes no sense on {DEVICE}")
-        for item in items:
-            if item.get_closest_marker("cpu"):
-                item.add_marker(skip)
+    """If another device than the CPU is tested, skip the tests that make no sense on it."""
+    markers = {"cpu": [], "pretend": ["cpu", "real_device"]}.get(DEVICE, ["cpu"])
+    skip = pytest.mark.skip(reason=f"makes no sense on {DEVICE}")
+    for item in items:
+        if any(item.get_closest_marker(name) for name in markers):
+            item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
@@ -124,11 +124,10 @@ def vocabulary(pairs: list[tuple[str, str]]) -> Vocabulary:
 @pytest.fixture(scope="session")
 def tiny_model(vocabulary: Vocabulary) -> Transformer:
     """The `tiny` preset with `vocabulary` and random weights, in evaluation mode."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), torch.device("cpu"):  # the same weights on every device
         torch.manual_seed(1)
-        return leaks.share_model(
-            Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary)))
-        )
+        model = Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary)))
+    return leaks.share_model(model.to(DEVICE))
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,22 @@
 """A pretend accelerator on the CPU, which refuses what a real one would refuse.
 
-    python -m tests.pretend_device cuda     # an NVIDIA GPU
-    python -m tests.pretend_device mps      # an Apple GPU, which has no float64
+    python -m tests.pretend_device cuda           # an NVIDIA GPU
+    python -m tests.pretend_device mps            # an Apple GPU, which has no float64
+    python -m tests.pretend_device cuda default   # as `torch.set_default_device`; takes seconds
 
-runs everything that computes with a model on it (`benchmarks/device_checks.py`). Tensors of the
-device compute on the CPU. Mixing them with CPU tensors, converting them to numpy and, on an Apple
-GPU, float64 raise the errors of the real device. It does not check speed, memory or kernels.
+The first two run everything that computes with a model on it (`benchmarks/device_checks.py`), and
+then with a model on the CPU while it is PyTorch's default device. Tensors of the
+device compute on the CPU. Mixing them with CPU tensors, drawing them from a generator of the CPU,
+converting them to numpy and, on an Apple GPU, float64 raise the errors of the real device, which
+also has random numbers of its own. It does not check speed, memory or kernels.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,12 +29,16 @@ from torch.utils._pytree import tree_flatten, tree_map
 backend_registration._setup_privateuseone_for_python_backend("pretend")
 module: Any = torch.pretend  # type: ignore[attr-defined]
 module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
-module.get_rng_state = lambda device=None: torch.get_rng_state()  # of `torch.random.fork_rng`
-module.set_rng_state = lambda state, device=None: torch.set_rng_state(state)
+module.device_count = lambda: 1  # `torch.random.fork_rng` restores the generators of all devices
+module.get_rng_state = lambda device=None: random_state
+module.set_rng_state = lambda state, device=None: _set_random_state(state)
+module._is_in_bad_fork = lambda: False
+module.manual_seed_all = lambda seed: _set_random_state(_first_state(seed))
 DEVICE = torch.device("pretend:0")
-ROOT = Path(__file__).resolve().parents[1]
+TOY = Path(__file__).resolve().parents[1] / "checkpoints/runs/toy-reverse/checkpoint"
 INDEX_OPERATIONS = ("aten.index.", "aten.index_put", "aten._index_put", "aten._unsafe_index")
 COPY_OPERATIONS = ("aten._to_copy", "aten.copy_")
+random_state: Tensor  # of the device's generator
 
 
 class PretendTensor(torch.Tensor):
@@ -70,6 +79,28 @@ class PretendMode(TorchDispatchMode):
 has_float64 = True
 
 
+def _first_state(seed: int) -> Tensor:
+    """Return the state of the device's generator, which draws other numbers than the CPU's."""
+    return torch.Generator().manual_seed(seed ^ 1).get_state()
+
+
+def _set_random_state(state: Tensor) -> None:
+    global random_state
+    random_state = state.clone()
+
+
+@contextmanager
+def device_generator() -> Iterator[None]:
+    """Draw random numbers in the block from the generator of the device."""
+    cpu_state = torch.default_generator.get_state()
+    torch.default_generator.set_state(random_state)
+    try:
+        yield
+    finally:
+        _set_random_state(torch.default_generator.get_state())
+        torch.default_generator.set_state(cpu_state)
+
+
 def on_cpu(value: Any) -> Any:
     return value.on_cpu if isinstance(value, PretendTensor) else value
 
@@ -87,9 +118,13 @@ def dispatch(operation: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     elif name.startswith("aten.copy_"):
         on_device = isinstance(args[0], PretendTensor)
     cpu_args, cpu_kwargs = tree_map(on_cpu, (args, dict(kwargs)))
-    if device is not None:
+    if device is not None and on_device:
         cpu_kwargs["device"] = torch.device("cpu")
-    result = operation(*cpu_args, **cpu_kwargs)
+    draws = on_device and torch.Tag.nondeterministic_seeded in operation.tags
+    if draws and any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values())):
+        raise RuntimeError("Expected a 'pretend' device type for generator but found 'cpu'")
+    with device_generator() if draws else nullcontext():
+        result = operation(*cpu_args, **cpu_kwargs)
 
     def wrap(value: Any) -> Any:
         if not isinstance(value, Tensor) or not on_device:
@@ -151,6 +186,7 @@ def install(kind: str) -> None:
         data, device=self.device, dtype=options.get("dtype") or self.dtype
     )
     _install_indexing()
+    _set_random_state(_first_state(0))
     PretendMode().__enter__()
 
 
@@ -162,7 +198,9 @@ def _install_indexing() -> None:
         if isinstance(self, PretendTensor):
             parts = index if isinstance(index, tuple) else (index,)
             index = tuple(
-                torch.tensor(part, device=DEVICE) if isinstance(part, list) else part
+                torch.tensor(part, device=DEVICE, dtype=None if part else torch.long)
+                if isinstance(part, list)
+                else part
                 for part in parts
             )
         return get(self, index)
@@ -191,18 +229,65 @@ def _refusing(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def use_everything() -> None:
-    """Load a model on the device and run all checks with it."""
+    """Run all checks with a model on the device, and with one on the CPU while new tensors are on
+    the device by default."""
     from benchmarks.device_checks import CHECKS
     from transformer import Translator
 
-    translator = Translator.load(ROOT / "checkpoints/runs/toy-reverse/checkpoint", device="auto")
-    assert translator.device == DEVICE
-    for check in CHECKS:
-        check(translator)
-        print(check.__name__, flush=True)
+    for name in ("auto", "cpu"):
+        if name == "cpu":
+            torch.set_default_device(DEVICE)
+        translator = Translator.load(TOY, device=name)
+        assert (translator.device == DEVICE) == (name == "auto")
+        for check in CHECKS:
+            check(translator)
+            print(name, check.__name__, flush=True)
     print("everything ran")
+
+
+def use_as_default_device() -> None:
+    """Compare results on the device and on the CPU, while new tensors are on the device by default,
+    with those on the CPU without a default device."""
+    texts, loss = results("cpu")
+    torch.set_default_device(DEVICE)
+    for name in ("auto", "cpu"):
+        texts_by_default, loss_by_default = results(name)
+        assert texts_by_default == texts
+        assert abs(loss_by_default - loss) < 1e-4
+    print("everything ran")
+
+
+def results(device: str) -> tuple[list[str], float]:
+    """Return translations by all methods, the text of a trace, and the first loss of a training."""
+    from transformer import Translator
+
+    translator = Translator.load(TOY, device=device)
+    options: list[dict[str, Any]] = [{}, {"beam_size": 2}, {"method": "sample", "seed": 1}]
+    texts = [translator.translate("a b c", **chosen).text for chosen in options]
+    return [*texts, translator.trace("a b c").text], train(device)
+
+
+def train(device: str) -> float:
+    """Train two steps, with evaluations; return the first loss."""
+    from transformer.training.recipe import make_run_config
+    from transformer.training.run_folder import RunFolder
+    from transformer.training.train_folder import train_run
+
+    sizes: dict[str, Any] = {"d_model": 8, "n_layers": 1, "n_heads": 2, "d_ff": 8, "dropout": 0.0}
+    settings = {**sizes, "steps": 2, "batch_tokens": 100, "precision": "fp32"}
+    options = {"n_train": 20, "n_valid": 4}
+    with tempfile.TemporaryDirectory() as folder:
+        run = RunFolder(folder)
+        run.write_config(
+            make_run_config("reverse", settings=settings, options=options, device=device)
+        )
+        assert train_run(run.path) == "finished", run.state()["reason"]
+        return next(float(line["loss"]) for line in run.metrics() if "loss" in line)
 
 
 if __name__ == "__main__":
     install(sys.argv[1])
-    use_everything()
+    if "default" in sys.argv:
+        use_as_default_device()
+    else:
+        use_everything()

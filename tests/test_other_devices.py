@@ -11,11 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["cuda", "mps"])
-def test_everything_runs_on_a_device_that_refuses_what_a_gpu_refuses(kind: str) -> None:
+def run_on_pretend_device(*arguments: str) -> None:
+    """Run `tests/pretend_device.py` in a process of its own, since it changes torch."""
     process = subprocess.run(
-        [sys.executable, "-m", "tests.pretend_device", kind],
+        [sys.executable, "-m", "tests.pretend_device", *arguments],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -23,3 +22,13 @@ def test_everything_runs_on_a_device_that_refuses_what_a_gpu_refuses(kind: str) 
     )
     assert process.returncode == 0, process.stderr[-3000:]
     assert "everything ran" in process.stdout
+
+
+def test_a_default_device_of_torch_changes_no_result() -> None:
+    run_on_pretend_device("cuda", "default")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["cuda", "mps"])
+def test_everything_runs_on_a_device_that_refuses_what_a_gpu_refuses(kind: str) -> None:
+    run_on_pretend_device(kind)

@@ -217,7 +217,8 @@ def load_checkpoint(
     _check_checksum(_checkpoint_file(folder, VOCABULARY))
     weights = _checkpoint_file(folder, WEIGHTS)
     _check_header(weights, config)
-    with torch.random.fork_rng(devices=[]):  # initialisation must not change the caller's generator
+    # Initialisation must not change the caller's generators: it uses that of the CPU.
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         model = Transformer(config)
     model.load_state_dict(_read_weights(weights))
     model = model.to(device, torch.float32)  # whatever the default dtype is

@@ -39,14 +39,14 @@ def many_sources(n: int, seed: int = 0) -> list[list[int]]:
 def untrained(seed: int = 0, **changes: Any) -> Transformer:
     """Return a model with random weights and biases, so that no term of a sum is zero."""
     shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24, "vocab_size": VOCAB_SIZE}
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), torch.device("cpu"):  # the same weights on every device
         torch.manual_seed(seed)
         model = Transformer(ModelConfig(**{**shape, **changes})).eval()
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if name.endswith("bias"):
                     parameter.normal_(0, 0.5)
-    return model
+    return model.to(torch.get_default_device())
 
 
 def three_word_model(seed: int) -> Transformer:
@@ -62,7 +62,7 @@ def three_word_model(seed: int) -> Transformer:
 def copier() -> Transformer:
     """A model that has partly learned to write its source twice; do not change it. Its
     outputs have several lengths, some reach the limit, and second candidates are close."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), torch.device("cpu"):  # the same weights on every device
         torch.manual_seed(3)
         config = ModelConfig(
             vocab_size=VOCAB_SIZE, d_model=32, n_layers=2, n_heads=4, d_ff=64, dropout=0.0
@@ -79,7 +79,7 @@ def copier() -> Transformer:
             optimizer.zero_grad()
             functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
             optimizer.step()
-    return model.eval().requires_grad_(False)
+    return model.to(torch.get_default_device()).eval().requires_grad_(False)
 
 
 def log_probabilities(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:

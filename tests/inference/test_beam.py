@@ -120,7 +120,7 @@ def test_steps_belong_to_the_best_hypothesis() -> None:
     for source, output in zip(models.SOURCES, outputs, strict=True):
         decoded = output.decoded
         log_probabilities = models.log_probabilities(model, source, decoded.ids)
-        ids = torch.tensor(decoded.candidate_ids)
+        ids = torch.tensor(decoded.candidate_ids, device="cpu")
         probabilities = log_probabilities.gather(1, ids).exp()
         np.testing.assert_allclose(
             decoded.candidate_probabilities, probabilities, atol=1e-4, rtol=0

@@ -22,7 +22,9 @@ TGT = ["<s>", "▁e", "f", "▁g"]
 
 
 def random_ids(n: int, seed: int = 0) -> torch.Tensor:
-    return torch.randint(5, 40, (1, n), generator=torch.Generator().manual_seed(seed))
+    generator = torch.Generator().manual_seed(seed)
+    ids = torch.randint(5, 40, (1, n), generator=generator, device="cpu")
+    return ids.to(torch.get_default_device())
 
 
 def encoder_decoder_model(name: str, **changes: Any) -> Any:
@@ -159,7 +161,9 @@ def test_word_starts_are_marked(tokens: list[str], expected: list[str]) -> None:
 
 
 def random_weights(heads: int, n: int, m: int) -> torch.Tensor:
-    return torch.softmax(torch.randn(heads, n, m, generator=torch.Generator().manual_seed(2)), -1)
+    generator = torch.Generator().manual_seed(2)
+    scores = torch.randn(heads, n, m, generator=generator, device="cpu")
+    return torch.softmax(scores, -1).to(torch.get_default_device())
 
 
 def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:

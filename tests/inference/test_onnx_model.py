@@ -55,6 +55,7 @@ def test_loaded_weights_take_effect() -> None:
     assert log_probabilities(decoder) == expected
 
 
+@pytest.mark.cpu
 def test_unedited_weights_are_packed_once_for_a_number_of_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -67,6 +68,7 @@ def test_unedited_weights_are_packed_once_for_a_number_of_threads(
         assert session.get_session_options().intra_op_num_threads == 2
 
 
+@pytest.mark.cpu
 def test_sessions_are_freed_with_the_model() -> None:
     model = models.untrained()
     decoder = SequenceDecoder(model)

@@ -48,9 +48,10 @@ def test_greedy_continues_any_prefix(
     assert sequence.finished or len(sequence.ids) == LIMIT
     log_probabilities = models.log_probabilities(models.copier(), source, sequence.ids)
     chosen = log_probabilities[range(len(sequence.ids)), sequence.ids]
-    torch.testing.assert_close(torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0)
-    candidate_ids = torch.tensor(sequence.candidate_ids)
-    probabilities = torch.tensor(sequence.candidate_probabilities)
+    actual = torch.from_numpy(sequence.log_probabilities)
+    torch.testing.assert_close(actual, chosen, atol=1e-4, rtol=0)
+    candidate_ids = torch.from_numpy(sequence.candidate_ids)
+    probabilities = torch.from_numpy(sequence.candidate_probabilities)
     torch.testing.assert_close(
         probabilities.double(), log_probabilities.gather(1, candidate_ids).exp(), atol=1e-4, rtol=0
     )
@@ -93,9 +94,8 @@ def test_the_sessions_agree(options: Decoding, source: list[int], prefix: list[i
     for sequence in outputs:
         assert sequence.ids == outputs[0].ids
         assert sequence.ids[: len(prefix)] == prefix
-        torch.testing.assert_close(
-            torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0
-        )
+        actual = torch.from_numpy(sequence.log_probabilities)
+        torch.testing.assert_close(actual, chosen, atol=1e-4, rtol=0)
         assert sequence.candidate_ids.shape == (len(sequence.ids), 8)
 
 
@@ -153,5 +153,8 @@ def test_the_tree_begins_with_the_prefix(source: list[int], prefix: list[int], e
     ]
     stored = [node.log_probability for node in prefix_nodes[1:]]
     torch.testing.assert_close(
-        torch.tensor(stored).double(), log_probabilities.cumsum(0), atol=1e-3, rtol=0
+        torch.tensor(stored, dtype=torch.float64, device="cpu"),
+        log_probabilities.cumsum(0),
+        atol=1e-3,
+        rtol=0,
     )

@@ -25,7 +25,7 @@ def onnx_session(model: Transformer, memory: torch.Tensor, mask: torch.Tensor) -
 
 
 MakeSession = Callable[[Transformer, torch.Tensor, torch.Tensor], Session]
-SESSIONS: list[MakeSession] = [CachedSession, onnx_session]
+SESSIONS = [CachedSession, pytest.param(onnx_session, marks=pytest.mark.cpu)]
 
 
 def random_targets(length: int, rows: int = 3) -> torch.Tensor:
@@ -51,6 +51,7 @@ def test_a_padded_batch_equals_a_full_forward_pass(
     check_steps(make_session(model, model.encode(SRC, mask), mask), tgt, model(SRC, tgt))
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("imported", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "swish", "gelu"])
 @torch.inference_mode()
@@ -70,6 +71,7 @@ def test_onnx_graphs_have_all_fields_of_an_imported_model(activation: str, impor
 
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("score", SCORES)
+@pytest.mark.cpu
 @torch.inference_mode()
 def test_the_onnx_encoder_equals_the_model(score: str, positions: str) -> None:
     model = models.untrained(score=score, positions=positions)
@@ -80,6 +82,7 @@ def test_the_onnx_encoder_equals_the_model(score: str, positions: str) -> None:
         torch.testing.assert_close(states[real], model.encode(src, mask)[real], atol=1e-5, rtol=0)
 
 
+@pytest.mark.cpu
 @torch.inference_mode()
 def test_outputs_longer_than_the_table_of_positions() -> None:
     model = models.untrained(max_len=4)

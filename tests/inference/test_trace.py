@@ -82,7 +82,7 @@ def test_one_pass_equals_the_steps_of_decoding(trace: Trace, translator: Transla
     step_rows: dict[str, list[torch.Tensor]] = {}
 
     def last_row(tensor: torch.Tensor, name: str) -> None:
-        step_rows.setdefault(name, []).append(tensor[0])
+        step_rows.setdefault(name, []).append(tensor[0].cpu())
 
     names = [
         name

@@ -43,7 +43,9 @@ def make_ids(*lengths: int, seed: int = 0, width: int | None = None) -> Tensor:
     """Return one row of ordinary ids per length, the shorter ones padded with 0."""
     generator = torch.Generator().manual_seed(seed)
     longest = width or max(lengths)
-    ids = torch.randint(4, SIZES["vocab_size"], (len(lengths), longest), generator=generator)
+    shape = (len(lengths), longest)
+    ids = torch.randint(4, SIZES["vocab_size"], shape, generator=generator, device="cpu")
+    ids = ids.to(torch.get_default_device())
     is_token = torch.arange(longest) < torch.tensor(lengths)[:, None]
     return ids * is_token
 

@@ -31,19 +31,20 @@ def shift_matrix(k: int, d_model: int) -> Tensor:
     for i in range(d_model // 2):
         angles = k / 10000 ** (2 * i / d_model)
         cos, sin = math.cos(angles), math.sin(angles)
-        blocks.append(torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64))
+        blocks.append(torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64, device="cpu"))
     return torch.block_diag(*blocks)
 
 
 @pytest.mark.parametrize("d_model", [1, 2, 7, 16, 33, 512])
 def test_sinusoids_equal_the_closed_form(d_model: int) -> None:
-    expected = torch.tensor([closed_form(pos, d_model) for pos in range(50)])
+    expected = torch.tensor([closed_form(pos, d_model) for pos in range(50)], device="cpu")
     torch.testing.assert_close(sinusoidal(50, d_model), expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("start", [1, 31, 5_000, 1_000_000])
 def test_sinusoids_from_any_start_equal_the_closed_form(start: int) -> None:
-    expected = torch.tensor([closed_form(pos, 9) for pos in range(start, start + 4)])
+    positions = range(start, start + 4)
+    expected = torch.tensor([closed_form(pos, 9) for pos in positions], device="cpu")
     torch.testing.assert_close(sinusoidal(4, 9, start), expected, rtol=0, atol=1e-6)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -11,7 +13,8 @@ from transformer.model import table1_layers
 
 def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
     generator = torch.Generator().manual_seed(n)
-    return torch.randn(batch, n, d, generator=generator, dtype=torch.float64)
+    options: dict[str, Any] = {"dtype": torch.float64, "device": "cpu"}
+    return torch.randn(batch, n, d, generator=generator, **options).to(torch.get_default_device())
 
 
 @pytest.mark.parametrize("name", table1_layers.TABLE1_LAYERS)
@@ -34,6 +37,7 @@ def test_self_attention_equals_torch(n_heads: int) -> None:
     torch.testing.assert_close(layer(x), torch_layer(x, x, x, need_weights=False)[0])
 
 
+@pytest.mark.real_device
 def test_the_recurrent_layer_equals_torch() -> None:
     layer, torch_layer = (
         table1_layers.Recurrent(table1_layers.LayerConfig(6)).double(),
@@ -124,6 +128,7 @@ def test_invalid_sizes_are_refused(sizes: dict[str, int], problem: str) -> None:
         table1_layers.LayerConfig(**sizes)
 
 
+@pytest.mark.real_device
 @pytest.mark.parametrize(
     ("layer_class", "torch_class"), [(table1_layers.Lstm, nn.LSTM), (table1_layers.Gru, nn.GRU)]
 )

@@ -46,6 +46,7 @@ def run_model(model: Transformer, thread: int, round_number: int) -> dict[str, T
     return capture(model, src, tgt)
 
 
+@pytest.mark.real_device
 @pytest.mark.usefixtures("frequent_thread_switches")
 def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> None:
     start = Barrier(N_THREADS)
@@ -73,6 +74,7 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
                     assert torch.equal(in_thread[name], tensor), f"thread {thread}, {name}"
 
 
+@pytest.mark.real_device
 @pytest.mark.usefixtures("frequent_thread_switches")
 def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
     """One thread always has hooks; calls of other threads must never reach its function."""

@@ -254,7 +254,7 @@ def test_a_new_vocabulary_keeps_the_embeddings_of_shared_pieces(
     ]
     assert 4 < len(shared_ids) < len(new_vocabulary)
     tolerance = {"rtol": 0.0, "atol": 2e-3}  # one step at a rate of nearly 0, and float16 on disk
-    rows = [torch.tensor(side) for side in zip(*shared_ids, strict=True)]
+    rows = [list(side) for side in zip(*shared_ids, strict=True)]
     torch.testing.assert_close(
         after.embedding.weight[rows[1]], before.embedding.weight[rows[0]], **tolerance
     )

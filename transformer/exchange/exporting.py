@@ -107,14 +107,16 @@ def _marian_weights(model: Transformer) -> dict[str, Tensor]:
         d = config.d_model
         for name in [name for name in weights_by_name if name.endswith(("w_qkv", "w_o"))]:
             path, _, end = name.rpartition("w_")
-            weights_by_name[f"{path}b_{end}"] = torch.zeros(3 * d if end == "qkv" else d)
+            weights_by_name[f"{path}b_{end}"] = torch.zeros(
+                3 * d if end == "qkv" else d, device="cpu"
+            )
     reordered = names.reorder_channels(
         weights_by_name, names.marian_channels(config.d_model).argsort()
     )
     exported_ids = _exported_ids(config)
     table = reordered["embedding.weight"][exported_ids]
     start = reordered["embedding.weight"][config.bos_id]
-    bias = reordered.get("output_bias", torch.zeros(config.vocab_size))[exported_ids]
+    bias = reordered.get("output_bias", torch.zeros(config.vocab_size, device="cpu"))[exported_ids]
     if not torch.equal(table[-1], start):  # they are equal in an imported Marian model
         table[-1], bias[-1] = start, PAD_BIAS
     return {

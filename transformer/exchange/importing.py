@@ -86,7 +86,7 @@ def read_marian(
         weights = _converted_weights(read_weights(path, pickled=pickled), config, start)
         files = [require_file(path, f"{side}.spm").read_bytes() for side in ("source", "target")]
         pieces = PairPieces(files[0], files[1], piece_list, config.bos_id)
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
             model = Transformer(config)
         model.load_state_dict(weights)
     except ValueError as error:  # a CheckpointError is one
@@ -155,7 +155,7 @@ def _converted_weights(
     except RuntimeError as error:
         raise CheckpointError(f"the sizes of its weights do not match: {error}") from error
     _check_other_weights(weights, config)
-    bias = weights.get(names.OUTPUT_BIAS, torch.zeros(size)).flatten()
+    bias = weights.get(names.OUTPUT_BIAS, torch.zeros(size, device="cpu")).flatten()
     table = torch.cat([table, table[start : start + 1]])
     bias = torch.cat([bias, bias.new_tensor([START_BIAS])])
     converted |= {"embedding.weight": table, "output_bias": bias}

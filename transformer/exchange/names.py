@@ -102,7 +102,7 @@ RESIDUAL_DIMENSIONS = {
 
 def marian_channels(d_model: int) -> Int[Tensor, " d_model"]:
     """Return Marian's index of each channel of this package."""
-    channels = torch.arange(d_model)
+    channels = torch.arange(d_model, device="cpu")
     return channels // 2 + (channels % 2) * ((d_model + 1) // 2)
 
 

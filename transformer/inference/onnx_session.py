@@ -141,7 +141,8 @@ class OnnxSession:
 
 def _additive_mask(mask: Bool[Tensor, "rows 1 1 src"]) -> Float[np.ndarray, "rows 1 1 src"]:
     """Return 0 where the mask is True, else -∞."""
-    return _array(torch.zeros(mask.shape, dtype=torch.float32).masked_fill_(~mask, -torch.inf))
+    zeros = torch.zeros(mask.shape, dtype=torch.float32, device=mask.device)
+    return _array(zeros.masked_fill_(~mask, -torch.inf))
 
 
 def _array(tensor: Tensor) -> npt.NDArray[Any]:

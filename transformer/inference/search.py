@@ -159,7 +159,7 @@ class Sampler:
         self.options, self.excluded_ids = options, excluded_ids
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         self.uniform = [
-            torch.rand(max_len, generator=generator, dtype=torch.float64).tolist()
+            torch.rand(max_len, generator=generator, dtype=torch.float64, device="cpu").tolist()
             for generator in generators
         ]
 

@@ -53,8 +53,9 @@ class UncachedSession:
         return NextTokens.of(logits, self.model.config, k)
 
     def select(self, rows: list[int]) -> None:
-        self.prefix = self.prefix[rows]
-        self.memory, self.src_mask = self.memory[rows], self.src_mask[rows]
+        index = torch.tensor(rows, device=self.prefix.device)
+        self.prefix = self.prefix[index]
+        self.memory, self.src_mask = self.memory[index], self.src_mask[index]
 
 
 class CachedSession:
@@ -107,16 +108,18 @@ class CachedSession:
         return NextTokens.of(self.model.project(x, self.hooks)[:, 0], self.model.config, k)
 
     def select(self, rows: list[int]) -> None:
-        self.src_mask = self.src_mask[rows]
+        # Each use of a list as an index would copy it to the device again.
+        index = torch.tensor(rows, device=self.src_mask.device)
+        self.src_mask = self.src_mask[index]
         self.self_keys_values = [
-            (keys[rows], values[rows]) for keys, values in self.self_keys_values
+            (keys[index], values[index]) for keys, values in self.self_keys_values
         ]
         self.cross_keys_values = [
-            (keys[rows], values[rows]) for keys, values in self.cross_keys_values
+            (keys[index], values[index]) for keys, values in self.cross_keys_values
         ]
         for name, hook in self.growing.items():
             if not name.endswith("hook_positions"):  # the same for all rows
-                hook.select(rows)
+                hook.select(index)
 
 
 class _HookWithEarlierPositions:
@@ -143,6 +146,6 @@ class _HookWithEarlierPositions:
             return replaced  # the hook point raises an error
         return replaced[..., -1:, :]
 
-    def select(self, rows: list[int]) -> None:
+    def select(self, index: Int[Tensor, " rows"]) -> None:
         if self.positions is not None:
-            self.positions = self.positions[rows]
+            self.positions = self.positions[index]

@@ -357,7 +357,7 @@ class Translator:
         decoded = output.decoded
         pieces = self._pieces
         tokens = tuple(pieces[id] for id in decoded.ids)
-        probabilities = [float(p) for p in torch.tensor(decoded.log_probabilities).exp()]
+        probabilities = torch.tensor(decoded.log_probabilities, device="cpu").exp().tolist()
         table = StepTable(
             inputs=(pieces[self.model.config.bos_id], *tokens[:-1]),
             chosen=tuple(map(Candidate, tokens, decoded.ids, probabilities)),

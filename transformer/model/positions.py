@@ -15,12 +15,13 @@ def sinusoidal(length: int, d_model: int, start: int = 0) -> Float[Tensor, "leng
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
 
     Sine and cosine of one pair share the exponent 2i/d_model (section 3.5); with 2i+1 in the
-    exponent of the cosine, a common misprint, PE(pos+k) = M_k · PE(pos) would not hold.
+    exponent of the cosine, a common misprint, PE(pos+k) = M_k · PE(pos) would not hold. Computed on
+    the CPU, in float64, which Apple GPUs do not have.
     """
-    position = torch.arange(start, start + length, dtype=torch.float64)[:, None]
-    even_dimensions = torch.arange(0, d_model, 2, dtype=torch.float64)
+    position = torch.arange(start, start + length, dtype=torch.float64, device="cpu")[:, None]
+    even_dimensions = torch.arange(0, d_model, 2, dtype=torch.float64, device="cpu")
     angle = position * torch.exp(even_dimensions * (-math.log(10000.0) / d_model))
-    table = torch.empty(length, d_model, dtype=torch.float64)
+    table = torch.empty(length, d_model, dtype=torch.float64, device="cpu")
     table[:, 0::2] = torch.sin(angle)
     table[:, 1::2] = torch.cos(angle[:, : d_model // 2])
     return table.float()
@@ -34,7 +35,7 @@ class SinusoidalPositions(nn.Module):
         self.d_model = config.d_model
         table = torch.empty(config.max_len, config.d_model)
         if not table.is_meta:  # on "meta" only shapes are needed, so no values are computed
-            table = sinusoidal(config.max_len, config.d_model)
+            table = sinusoidal(config.max_len, config.d_model).to(table.device)
         self.register_buffer("table", table, persistent=False)
         self.table: Tensor
 

@@ -134,7 +134,8 @@ class StartCheckpoint:
         """
         if vocabulary.sha256 == self.vocabulary.sha256:
             return self.model
-        model = Transformer(replace(self.model.config, vocab_size=len(vocabulary)))
+        with torch.device("cpu"):  # the same weights for a seed, on every device
+            model = Transformer(replace(self.model.config, vocab_size=len(vocabulary)))
         embedding = model.embedding.weight.detach().clone()
         old_ids = {piece: old_id for old_id, piece in enumerate(_pieces(self.vocabulary))}
         for new_id, piece in enumerate(_pieces(vocabulary)):

@@ -123,7 +123,7 @@ def measure_step(workload: Workload) -> tuple[int, float]:
     """Return the number of weights and the seconds of a step; the caller's random state is kept."""
     config, batch_tokens, precision, device_name, n_src, n_tgt = workload
     device = choose_device(device_name)
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         learner = Learner(Transformer(config).to(device), DTYPES[precision])
         rows = max(1, batch_tokens // (n_src + n_tgt))
         src = torch.randint(4, config.vocab_size, (rows, n_src))

@@ -138,7 +138,8 @@ class LayerRace(TrainTask):
         loop.precision = self.config.precision
         torch.manual_seed(self.config.seed % N_SEEDS)
         layer = config.layer
-        model = Tagger(layer.name, config.model, self.gap.letters, k=layer.k, r=layer.r)
+        with torch.device("cpu"):  # the same weights for a seed, on every device
+            model = Tagger(layer.name, config.model, self.gap.letters, k=layer.k, r=layer.r)
         self.learner = MixedPrecision(model.to(device), torch.float32)
         self.valid = [
             self.gap.draw(np.random.default_rng(distance), VALID_PER_DISTANCE, distance=distance)

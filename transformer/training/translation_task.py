@@ -59,7 +59,8 @@ class TranslationTask(TrainTask):
         self.device, self.card = device, card
         loop.precision = config.precision
         torch.manual_seed(config.seed % N_SEEDS)
-        model = Transformer(model_config)
+        with torch.device("cpu"):  # the same weights for a seed, on every device
+            model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
         self.learner: Learner = Learner(

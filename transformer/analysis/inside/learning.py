@@ -71,14 +71,15 @@ def apply_dropout(
     """
     if not 0 <= p < 1:
         raise ValueError(f"dropout needs a probability from 0 to 0.99, not {p}")
-    sublayer_output = torch.tensor(trace[f"{sublayer}.hook_output"])
+    sublayer_output = torch.tensor(trace[f"{sublayer}.hook_output"], device="cpu")
     if not 0 <= row < len(sublayer_output):
         raise ValueError(f"there is no row {row}; the rows are 0 to {len(sublayer_output) - 1}")
     sublayer_output = sublayer_output[row]
-    stream = torch.tensor(trace[f"{sublayer}_norm.hook_sum"])[row] - sublayer_output
+    sums = torch.tensor(trace[f"{sublayer}_norm.hook_sum"], device="cpu")
+    stream = sums[row] - sublayer_output
     generator = torch.Generator().manual_seed(seed)
     mask, *other_masks = (
-        torch.rand(1 + N_MASKS, len(sublayer_output), generator=generator) >= p
+        torch.rand(1 + N_MASKS, len(sublayer_output), generator=generator, device="cpu") >= p
     ) / (1 - p)
     mean = torch.stack(other_masks).mean(0)
     add_and_norm = model.get_submodule(f"{sublayer}_norm")
@@ -156,7 +157,7 @@ def smooth_target(trace: Trace, row: int, *, smoothing: float) -> SmoothingResul
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"label smoothing needs a number from 0 to 0.99, not {smoothing}")
-    logits = torch.tensor(trace["hook_logits"]).double()
+    logits = torch.tensor(trace["hook_logits"], device="cpu").double()
     if not 0 <= row < len(logits):
         raise ValueError(f"there is no row {row}; the rows are 0 to {len(logits) - 1}")
     probabilities = functional.softmax(logits[row], dim=-1).clamp_min(1e-300).numpy()
@@ -199,7 +200,7 @@ def shifted_targets(
         ValueError: for an empty or too long source or target.
     """
     trace = translator.trace(source, target, names=["hook_logits"])
-    log_p = torch.tensor(trace["hook_logits"]).double().log_softmax(-1).numpy()
+    log_p = torch.tensor(trace["hook_logits"], device="cpu").double().log_softmax(-1).numpy()
     rows, guesses = np.arange(len(log_p)), log_p.argmax(axis=1)
     losses = -log_p[rows, list(trace.predicted_ids)]
     table = pd.DataFrame(

@@ -67,7 +67,7 @@ def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
         for layer in range(model.config.n_layers)
         for block, title in _BLOCKS.items()
     }
-    chosen = torch.tensor(trace.predicted_ids)[:, None]
+    chosen = torch.tensor(trace.predicted_ids, device="cpu")[:, None]
     top_tokens, columns = [], []
     for site in titles:
         states = torch.tensor(

@@ -264,8 +264,8 @@ def _evaluated(
     values: dict[str, Any] = {
         "torch": torch,
         "model": model,
-        "src": torch.tensor([trace.src_ids]),
-        "tgt": torch.tensor([trace.tgt_ids]),
+        "src": torch.tensor([trace.src_ids], device=weight.device),
+        "tgt": torch.tensor([trace.tgt_ids], device=weight.device),
         "chosen": torch.tensor(trace.predicted_ids, device=weight.device)[:, None],
         "head": head,
         "token_labels": lambda ids: [vocabulary.tokens(row) for row in ids.tolist()],

@@ -148,7 +148,7 @@ def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> Ke
     attention: MultiHeadAttention = model.get_submodule(site[:-1])  # type: ignore[assignment]
     with torch.no_grad():
         scores_with_w_q = attention.score(query, query)[0].cpu().double()
-    scores_with_w_k = torch.tensor(trace[f"{site}hook_scores"]).double()
+    scores_with_w_k = torch.tensor(trace[f"{site}hook_scores"], device="cpu").double()
     return KeyMatrixComparison(
         with_w_k=scores_with_w_k.softmax(-1).numpy(),
         with_w_q=scores_with_w_q.softmax(-1).numpy(),

@@ -133,7 +133,7 @@ def patched(
     for recorded, owner in ((trace, "this"), (donor, "the donor's")):
         if name not in recorded:
             raise ValueError(f"{owner} trace was recorded without {name!r}")
-    current_values, donor_values = trace[name], torch.tensor(donor[name])
+    current_values, donor_values = trace[name], torch.tensor(donor[name], device="cpu")
     sources = positions if donor_positions is None else donor_positions
     if not positions or len(positions) != len(sources):
         raise ValueError(
@@ -160,14 +160,12 @@ def patched(
         rows = values[..., present, :].to(x)
         if grows:
             rows = functional.pad(rows, (0, x.shape[-1] - rows.shape[-1]))  # cuts if negative
-        changed, indices = (
-            x.clone(),
-            torch.tensor([positions[n] for n in present], dtype=torch.long),
-        )
+        changed, indices = x.clone(), [positions[n] for n in present]
         if selected_heads is None:
             changed[:, indices] = rows
         else:
-            changed[:, torch.tensor(selected_heads)[:, None], indices] = rows[selected_heads]
+            heads_column = torch.tensor(selected_heads, device=x.device)[:, None]
+            changed[:, heads_column, indices] = rows[selected_heads]
         return changed
 
     return Hooks({name: patch}, causal=True)

@@ -98,7 +98,7 @@ def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
     check_heads(config, gates)
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, gates):
-        factors = torch.ones(config.n_heads, 1, 1, dtype=torch.float64)
+        factors = torch.ones(config.n_heads, 1, 1, dtype=torch.float64, device="cpu")
         for head in numbers:
             factors[head] = float(gates[kind, layer, head])
 
