@@ -199,7 +199,7 @@ def _install_indexing() -> None:
             parts = index if isinstance(index, tuple) else (index,)
             index = tuple(
                 torch.tensor(part, device=DEVICE, dtype=None if part else torch.long)
-                if isinstance(part, list)
+                if isinstance(part, list | range)
                 else part
                 for part in parts
             )
@@ -208,8 +208,12 @@ def _install_indexing() -> None:
     def set_item(self: Tensor, index: Any, value: Any) -> None:
         is_tensor = isinstance(value, Tensor) and value.dim() > 0
         if is_tensor and isinstance(value, PretendTensor) != isinstance(self, PretendTensor):
-            raise RuntimeError("the value and the tensor that it is written to are on two devices")
-        if isinstance(self, PretendTensor) and not torch.is_grad_enabled():
+            parts = index if isinstance(index, tuple) else (index,)
+            if any(isinstance(part, Tensor | list | range) for part in parts):
+                raise RuntimeError("the values and the indexed tensor are on two devices")
+            value = value.to(self.device)  # into a slice, tensors of other devices are copied
+        needs_graph = torch.is_grad_enabled() and (self.requires_grad or is_tensor)
+        if isinstance(self, PretendTensor) and not needs_graph:
             put(self.on_cpu, tree_map(on_cpu, index), on_cpu(value))
         else:
             put(self, index, value)

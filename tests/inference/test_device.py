@@ -24,6 +24,7 @@ def pretend_devices(monkeypatch: pytest.MonkeyPatch) -> PretendDevices:
     return pretend
 
 
+@pytest.mark.real_device
 @pytest.mark.parametrize(
     ("gpus", "mps", "expected"), [(0, False, "cpu"), (0, True, "mps"), (2, False, "cuda")]
 )

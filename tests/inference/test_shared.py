@@ -38,6 +38,7 @@ def translate_and_trace(translator: Translator, number: int) -> tuple[Trace, lis
     return trace, [result.text for result in batch]
 
 
+@pytest.mark.real_device
 def test_eight_threads_get_their_own_results(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
@@ -64,6 +65,7 @@ NOUNS = ["baker", "aunt", "pilot", "boat", "lamp", "bread", "book", "answer", "d
 VERBS = ["paints", "sells", "hides", "finds", "knows"]
 
 
+@pytest.mark.real_device
 @pytest.mark.slow
 @pytest.mark.slow
 def test_500_texts_are_the_same_alone_and_concurrently(

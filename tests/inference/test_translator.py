@@ -186,8 +186,8 @@ def test_a_checkpoint_folder_becomes_the_same_translator(
     translator: Translator, tmp_path: Path
 ) -> None:
     save_checkpoint(tmp_path / "model", translator.model, translator.vocabulary, "A card.")
-    loaded = Translator.load(tmp_path / "model", device="cpu")
-    assert loaded.device == torch.device("cpu")
+    loaded = Translator.load(tmp_path / "model", device=translator.device.type)
+    assert loaded.device == translator.device
     assert loaded.translate(TEXT, max_len=9) == translator.translate(TEXT, max_len=9)
     with pytest.raises(CheckpointError, match="no checkpoint folder"):
         Translator.load(tmp_path / "missing", device="cpu")

@@ -180,7 +180,9 @@ def test_text_that_changes_while_it_is_encoded_is_encoded_again(
             r"exp_avg\S+ it has nothing",
         ),
         (
-            lambda tensors: tensors.update({"weight.embedding.weight": torch.zeros(5, 16)}),
+            lambda tensors: tensors.update(
+                {"weight.embedding.weight": torch.zeros(5, 16, device="cpu")}
+            ),
             r"it has shape \(5, 16\), the model needs \(320, 16\)",
         ),
     ],

@@ -133,7 +133,7 @@ def step_graph(model: Transformer) -> OnnxGraph:
     bias = None if model.output_bias is None else graph.weight("output_bias", model.output_bias)
     logits = graph.linear(x, embedding, bias)
     graph.node("LogSoftmax", logits, axis=-1, result="log_probabilities")
-    excluded = torch.zeros(model.config.vocab_size, dtype=torch.float32)
+    excluded = torch.zeros(model.config.vocab_size, dtype=torch.float32, device="cpu")
     excluded[never_generated(model.config)] = -torch.inf
     allowed = graph.node("Add", "log_probabilities", graph.weight("excluded", excluded))
     graph.top_k(allowed, "k", results=["top_log_probabilities", "top_ids"])
