@@ -258,3 +258,14 @@ def test_a_corpus_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
 
 def test_a_line_of_separators_is_no_table_of_thousands_of_columns() -> None:
     assert len(text_columns([["The cat."] * 10_000] * MIN_ROWS)) == MAX_COLUMNS
+
+
+@pytest.mark.parametrize("pronunciation", ["/{}/", "[{}]"])
+def test_a_column_of_pronunciations_is_no_target_unless_it_is_the_only_one(
+    pronunciation: str,
+) -> None:
+    ipa = pronunciation.format
+    three = rows(lambda _, src, tgt: f"{src}\t{ipa(src.lower())}\t{tgt}")
+    assert [*parse_pairs(split_text(three), "mine")] == PAIRS
+    two = rows(lambda _, src, tgt: f"{src}\t{ipa(src.lower())}")
+    assert [*parse_pairs(split_text(two), "mine")] == [(src, ipa(src.lower())) for src, _ in PAIRS]

@@ -18,6 +18,8 @@ Cells = list[str]
 _ID = re.compile(r"\s*[\w#.-]{0,12}?\d+(\.\d+)?\s*")
 """An id, a number or a score."""
 _URL = re.compile(r"\s*(https?|file)://\S+\s*")
+_PRONUNCIATION = re.compile(r"\s*(/[^/]+/|\[[^][]+\])\s*")
+"""Phonetic symbols between slashes or square brackets."""
 _CODE = re.compile(r"\s*[a-z]{2,3}([-_][A-Za-z]{2,4})?\s*")
 _SIDES = """
 source src target tgt translation reference ref text sentence phrase sentence1 sentence2 lang1 lang2
@@ -40,7 +42,8 @@ _OTHER_HEADER_WORDS = {
 
 
 def text_columns(rows: list[Cells]) -> list[int]:
-    """Return the indices of the columns that are not ids, scores, addresses or language codes."""
+    """Return the indices of the columns that are not ids, scores, addresses, pronunciations or
+    language codes."""
     n = min((len(row) for row in rows if len(row) > 1), default=0)
     n = min(n, MAX_COLUMNS)
     cells_by_column = [[row[i] for row in rows if len(row) > i] for i in range(n)]
@@ -48,11 +51,12 @@ def text_columns(rows: list[Cells]) -> list[int]:
         return list(range(n))
     numbered = [all(map(_ID.fullmatch, cells)) for cells in cells_by_column]
     coded = [len(set(cells)) == 1 and _CODE.fullmatch(cells[0]) for cells in cells_by_column]
-    addresses = [all(map(_URL.fullmatch, cells)) for cells in cells_by_column]
+    others = [
+        any(all(map(pattern.fullmatch, cells)) for pattern in (_URL, _PRONUNCIATION))
+        for cells in cells_by_column
+    ]
     texts = [
-        i
-        for i in range(n)
-        if not coded[i] and not addresses[i] and not (numbered[i] and numbered[0])
+        i for i in range(n) if not coded[i] and not others[i] and not (numbered[i] and numbered[0])
     ]
     # Three columns of numbers are texts too, for example of a task that adds them.
     return list(range(n)) if n > 1 and numbered[0] and numbered[1] and len(texts) < 2 else texts
