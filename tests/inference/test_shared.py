@@ -67,7 +67,6 @@ VERBS = ["paints", "sells", "hides", "finds", "knows"]
 
 @pytest.mark.real_device
 @pytest.mark.slow
-@pytest.mark.slow
 def test_500_texts_are_the_same_alone_and_concurrently(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
