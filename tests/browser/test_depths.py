@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address, open_depth
+from tests.browser.conftest import NewPage
 from tests.browser.home_page import open_home, wait_for_all_words
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
@@ -101,3 +102,16 @@ def test_a_head_is_switched_off_at_one_depth_and_on_at_another(
     open_depth(page, "Bands")
     wait_for_depth(page, "Bands", FIRST)
     expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
+
+
+def test_a_finger_finds_every_candidate_and_link_of_a_step(
+    bundled_app: str, new_page: NewPage
+) -> None:
+    page = new_page(360, alone=True, has_touch=True, is_mobile=True)
+    page.goto(f"{bundled_app}/?depth=steps")
+    wait_for_depth(page, "Step by step", "I am a student.")
+    heights = page.locator(".hu-steps :is(.hu-more, button.hu-candidate)").evaluate_all(
+        "(buttons) => buttons.map((button) => button.getBoundingClientRect().height)"
+    )
+    assert len(heights) > 4
+    assert min(heights) >= 24
