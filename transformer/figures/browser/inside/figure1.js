@@ -40,7 +40,7 @@ export function figure1View(container, report) {
     canvas.style.aspectRatio = `${width} / ${height}`;
     canvas.replaceChildren(
       drawArrows(drawing),
-      ...drawing.frames.map((area) => drawFrame(area, header.layers)),
+      ...drawing.frames.map((area, index) => drawFrame(area, index ? "Decoder" : "Encoder", header.layers)),
       ...Object.entries(drawing.words || {}).map(([name, area]) => drawWord(header.words[name], area)),
       ...header.boxes.map(drawBox),
       ...(drawing.chooser && header.layers[0] > 1 ? [drawChooser(drawing.chooser, header.layers)] : []),
@@ -191,9 +191,10 @@ function boxForm([, , width, height]) {
   return width < 110 ? "tall" : "wide";
 }
 
-function drawFrame(area, [count, chosen]) {
-  const note = count > 1 ? `${count} ×, here ${layerName(chosen)}` : "1 ×";
-  return el("div", { class: "hu-layers", style: areaStyle(area) }, el("span", {}, note));
+// The arrow through the frame passes between the two notes.
+function drawFrame(area, stack, [count, chosen]) {
+  const note = count > 1 ? `${layerName(chosen)} of ${count}` : "1 layer";
+  return el("div", { class: "hu-layers", style: areaStyle(area) }, el("span", {}, stack), el("span", {}, note));
 }
 
 function drawWord(text, [x, y, width]) {
