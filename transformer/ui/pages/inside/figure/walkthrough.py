@@ -71,8 +71,8 @@ def _source_and_shape(section: str, shape: str) -> str:
 
 
 def _navigation_buttons(stop: Stop) -> None:
-    """Draw buttons to the previous and the next box, and the number of the open one. How many
-    there are frightened readers, and few visit all of them in their order."""
+    """Draw buttons to the previous and the next box, and the number of the open one: not how many
+    there are, which deterred readers who had only begun."""
     index = STOPS.index(stop.box.stop)
     with st.container(horizontal=True, vertical_alignment="center", key="inside-navigation"):
         for label, number in (("← Previous", index - 1), ("Next →", index + 1)):
