@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
@@ -101,6 +102,27 @@ MEASURE_SWITCH = """([head, beginning]) => new Promise((done) => {
   };
   look();
 })"""
+
+# Milliseconds from the click on a depth until its picture and no other is on the page.
+MEASURE_DEPTH = """(button, [selector, left]) => new Promise((done) => {
+  const shows = (selector, root = document) => [...root.querySelectorAll("*")].some(
+    (node) => node.matches(selector) ? node.checkVisibility() :
+      node.shadowRoot && shows(selector, node.shadowRoot));
+  const start = performance.now();
+  button.click();
+  const look = () => {
+    const drawn = shows(selector) && !shows(left);
+    requestAnimationFrame(drawn ? () => done(performance.now() - start) : look);
+  };
+  look();
+})"""
+PICTURES = {
+    "bands": ".hu-glance-row",
+    "heads": ".hu-thumb",
+    "steps": ".hu-steps",
+    "off": ".hu-switchboard",
+}
+"""The element by which the picture of each depth is recognised."""
 
 
 def milliseconds(action: Callable[[], object]) -> float:
@@ -216,6 +238,18 @@ def report_clicks(page: Page, address: str) -> None:
         clicks = [page.evaluate(MEASURE_CLICK, [n % 6 + 1, n % 8 + 1]) for n in range(1, 20)]
         report(f"choose another head, click to picture{suffix}", clicks, 150)
         wait_for_script_run(page)
+    page.goto(f"{address}/?text={SENTENCES[0]}")
+    page.locator(PICTURES["bands"]).first.wait_for()
+    wait_for_script_run(page)
+    depth_buttons = page.get_by_role("group", name="How much to show")
+    changes = [*pairwise([*DEPTHS, "bands"])]
+    depth_times = []
+    for left, depth in changes * 5:
+        page.wait_for_timeout(PAUSE_MS)
+        button = depth_buttons.get_by_role("button", name=DEPTHS[depth], exact=True)
+        depth_times.append(button.evaluate(MEASURE_DEPTH, [PICTURES[depth], PICTURES[left]]))
+        wait_for_script_run(page)
+    report("from depth to depth, click to picture", depth_times[len(changes) :], 200)
     page.goto(f"{address}/?depth=off&text={SENTENCES[0]}")
     switch_times = []
     for n in range(27):
