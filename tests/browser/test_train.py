@@ -119,7 +119,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     assert folder.state()["step"] >= paused_step
     button(page, "Delete …").click()
     button(page, "Delete it").dblclick()
-    expect(page.get_by_text("Click Train and watch")).to_be_visible()
+    expect(page.get_by_text("Train a small model and watch")).to_be_visible()
     assert not folder.path.exists()
 
 
