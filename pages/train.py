@@ -18,11 +18,11 @@ from transformer.ui.pages.training import (
 )
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, page
+from transformer.ui.widgets.callbacks import show_refusal
 
 with page.page_without_model("pages/train.py"):
     owner, view, current_draft = visitor.ensure_id(), state.view(Train), draft.current()
-    if error := draft.pop_error():
-        st.warning(frame.plain(error))
+    show_refusal("train")
     if view.here:
         here.show()
     elif view.run:

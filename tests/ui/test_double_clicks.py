@@ -10,7 +10,7 @@ import streamlit as st
 
 from tests.session import SessionDict
 from transformer.ui.base import state, visitor
-from transformer.ui.pages.training import Train, draft, example_runs, finished_run, race_cards
+from transformer.ui.pages.training import Train, example_runs, finished_run, race_cards
 from transformer.ui.services import live_classes, live_jobs
 
 
@@ -56,7 +56,9 @@ def test_a_double_click_starts_one_run(jobs: FakeJobs) -> None:
 def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
     state.change(run="existing")
     for _ in range(2):
-        draft.submit(example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), {}, open_run="existing")
+        live_jobs.start_run(
+            example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), open_run="existing"
+        )
     assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).run == "run-1"
 

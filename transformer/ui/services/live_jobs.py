@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from transformer.jobs import (
     ComputationService,
@@ -19,8 +19,8 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.training.estimate import Estimate, total_estimate, workload
 from transformer.training.run_config import TrainingRun
-from transformer.ui.base import visitor
-from transformer.ui.services import models, shared
+from transformer.ui.base import state, visitor
+from transformer.ui.services import live_classes, models, shared
 
 MIN_MEMORY_FOR_WARM_WORKERS = 2_000_000_000
 """Bytes of memory from which workers are started in advance; two take 280 MB. On a smaller
@@ -60,6 +60,30 @@ def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Create the jobs. When this process ends, a pipe closes, and workers save and exit."""
     allowed = Limits.load(limits or None)
     return Jobs(folder, allowed, executor=_executor(allowed), shipped=shipped)
+
+
+def start_run(
+    config: TrainingRun, files: Mapping[str, bytes] | None = None, open_run: str = ""
+) -> None:
+    """Queue a run of this visitor, or join an equal one, and open its page; for callbacks.
+
+    Args:
+        files: contents of files for the run folder, by name.
+        open_run: the run on the page, so that the second click of a double click is ignored.
+
+    Raises JobError if a limit is exceeded or a file is invalid.
+    """
+    if state.page_view().run != open_run:
+        return  # a double click
+    name = jobs().submit(
+        config,
+        visitor.current_id(),
+        files,
+        address=visitor.address_hash(),
+        first=live_classes.is_teacher(),
+        reuse=True,
+    )
+    state.change(run=name)
 
 
 def run_info(name: str) -> RunInfo:

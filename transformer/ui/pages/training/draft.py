@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -10,18 +9,15 @@ from typing import Any
 import streamlit as st
 
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
-from transformer.jobs import JobError
 from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, default_settings, make_run_config
 from transformer.training.run_config import INSPECT, TrainingRun
-from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import own_pairs
 from transformer.ui.pages.training.curves import CHOSEN_PROBES
-from transformer.ui.services import live_classes, live_jobs
-from transformer.ui.widgets import frame
+from transformer.ui.services import live_jobs
 
-_DRAFT_KEY, _ERROR_KEY = "draft", "train-refused"
+_DRAFT_KEY = "draft"
 PRESET = "tiny"
 PROBES_PER_ORDER = 2  # probes with the adjective after its noun, and as many with it before
 
@@ -57,13 +53,11 @@ def open_form(task: str) -> None:
     """Open the form on a task with its defaults; for callbacks."""
     previous = current()
     st.session_state[_DRAFT_KEY] = Draft(task, number=previous.number + 1 if previous else 1)
-    st.session_state.pop(_ERROR_KEY, None)
 
 
 def close_form() -> None:
     """Close the form; for callbacks."""
     st.session_state.pop(_DRAFT_KEY, None)
-    st.session_state.pop(_ERROR_KEY, None)
 
 
 def default(draft: Draft, name: str) -> Any:
@@ -151,41 +145,6 @@ def title(draft: Draft) -> str:
 def files(draft: Draft) -> dict[str, bytes]:
     """Return the files to store next to the run's config.json."""
     return {} if draft.task else {PAIRS_FILE: own_pairs.tsv(draft.pairs)}
-
-
-def submit(config: TrainingRun, run_files: Mapping[str, bytes], open_run: str = "") -> None:
-    """Queue a run and show its page, or keep the error; for callbacks.
-
-    Args:
-        open_run: the run on the page, so that the second click of a double click is ignored.
-    """
-    if state.page_view().run != open_run:
-        return  # a double click
-    visitor_id, address, first = (
-        visitor.current_id(),
-        visitor.address_hash(),
-        live_classes.is_teacher(),
-    )
-    jobs = live_jobs.jobs()
-    try:
-        state.change(
-            run=jobs.submit(config, visitor_id, run_files, address=address, first=first, reuse=True)
-        )
-    except JobError as error:
-        set_error(error)
-        return
-    close_form()
-
-
-def set_error(error: JobError) -> None:
-    """Keep the reason why no run started, for the next rerun; for callbacks."""
-    st.session_state[_ERROR_KEY] = frame.as_sentence(error)
-
-
-def pop_error() -> str:
-    """Return why the last click on Train started no run, and delete it."""
-    error: str = st.session_state.pop(_ERROR_KEY, "")
-    return error
 
 
 @lru_cache

@@ -16,6 +16,7 @@ from transformer.ui.pages.training import draft, head_pictures, here, race_cards
 from transformer.ui.pages.training.draft import probes
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, quantities
+from transformer.ui.widgets.callbacks import attempt
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 MAX_OTHER_RUNS = 30
@@ -205,7 +206,7 @@ def run_config(example_run: ExampleRun) -> TrainingRun:
 
 
 def _start(example_run: ExampleRun) -> None:
-    draft.submit(run_config(example_run), {})
+    attempt("train", lambda: live_jobs.start_run(run_config(example_run)))
 
 
 def own_runs(owner: str) -> None:

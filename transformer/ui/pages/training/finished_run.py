@@ -99,7 +99,8 @@ def _another_seed(name: str) -> None:
         seed = config.training.seed + 1
         title = f"{re.sub(', seed [0-9]+', '', config.title)}, seed {seed}"
         training = replace(config.training, seed=seed)
-        draft.submit(replace(config, training=training, title=title), {}, open_run=name)
+        new_config = replace(config, training=training, title=title)
+        attempt("train", lambda: live_jobs.start_run(new_config, open_run=name))
 
 
 def _train_similar(info: RunInfo) -> None:

@@ -20,9 +20,10 @@ from transformer.jobs import JobError
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.ui.base import state, visitor
-from transformer.ui.pages.training import Train, draft
+from transformer.ui.pages.training import Train
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.widgets import frame, views
+from transformer.ui.widgets.callbacks import store_refusal
 
 KEY = "trainer"
 SETTINGS = (
@@ -76,7 +77,7 @@ def _open_model(choice: Mapping[str, Any]) -> None:
                 config, visitor.ensure_id(), checkpoint, lines, address=visitor.address_hash()
             )
     except (JobError, ClassroomError, ValueError, KeyError, TypeError) as error:
-        draft.set_error(error if isinstance(error, JobError) else JobError(str(error)))
+        store_refusal("train", error if isinstance(error, JobError) else JobError(str(error)))
         return
     state.change(here="", run=name)
 

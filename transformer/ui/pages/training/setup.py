@@ -21,6 +21,7 @@ from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets import display_names, frame, quantities, tables
+from transformer.ui.widgets.callbacks import attempt
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 OWN_LABEL = "Your own sentences"
@@ -299,7 +300,9 @@ def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -
 
 
 def _submit(current: Draft) -> None:
-    draft.submit(draft.config(current), draft.files(current))
+    config, files = draft.config(current), draft.files(current)
+    if attempt("train", lambda: live_jobs.start_run(config, files)):
+        draft.close_form()
 
 
 PREVIEW_ROWS = 3
