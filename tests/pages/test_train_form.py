@@ -23,6 +23,10 @@ from transformer.ui.pages.training import draft, own_pairs, setup
 from transformer.ui.services.uploads import decode_text
 
 
+def format_pairs(line: str) -> str:
+    return "".join(line.format(src, tgt) for src, tgt in PAIRS)
+
+
 def test_the_form_opens_with_the_examples_settings_and_trains_them(
     visit: Visit, jobs: Jobs
 ) -> None:
@@ -119,23 +123,12 @@ def test_steps_that_fit_many_pairs_are_estimated_from_some() -> None:
     assert own_pairs.fitting_steps(few, 20_000) == own_pairs.fitting_steps(many, 200_000)
 
 
-def test_an_uncertain_format_must_be_confirmed(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "own")
-    app.text_area[0].set_value(format_pairs("{}\n{}\n")).run()
-    assert any("nothing marks which lines belong together" in text for text in messages(app))
-    assert ">cat 2</th><td>chat 2</td>" in visible_text(app)
-    assert button(app, "Train").disabled
-    app.checkbox[-1].check().run()
-    button(app, "Train").click().run()
-    (run,) = jobs.runs()
-    assert (jobs.folder(run.name).path / "pairs.tsv").read_text() == TSV
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cat chat\n" * 31, "line 31 has 1 part"),
-        ("cat chat\n", "has no pairs that can be recognised"),
+        ("cat chat\n" * 31, "line 1 has no tab"),
+        (format_pairs("{}\n{}\n"), "line 1 has no tab; every line needs a source, a tab"),
+        (format_pairs("{}\tnoun\t{}\n"), "column 2 has only a few different values"),
         ('[\n  {"en": "cat", "fr": "chat"}\n]', "The text is JSON; extract its sentences"),
         (TSV + "cat\t\n", "line 31 has an empty target"),
         (TSV + "\tchat\n", "line 31 has an empty source"),
@@ -172,17 +165,11 @@ def test_a_file_must_be_utf_8_and_a_csv_is_read() -> None:
     assert own_pairs.read_with_layout(own_pairs.tsv(PAIRS).decode(), "x", 5000)[0] == PAIRS
 
 
-def format_pairs(line: str) -> str:
-    return "".join(line.format(src, tgt) for src, tgt in PAIRS)
-
-
 @pytest.mark.parametrize(
     ("text", "layout"),
     [
         (format_pairs("{}|{}\n"), "a vertical bar"),
-        ("| en | fr |\n|----|:--:|\n" + format_pairs("| {} | {} |\n"), "a vertical bar"),
-        (format_pairs("{}    {}\n"), "two columns"),
-        (format_pairs("{}\n{}\n\n"), "alternating lines"),
+        (format_pairs("{} = {}\n"), "an equals sign"),
         (format_pairs("{}\t{}\n"), "a tab"),
         (format_pairs("{},{}\n"), "comma-separated"),
     ],

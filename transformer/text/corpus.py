@@ -42,7 +42,7 @@ def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pai
     """Stream the (source, target) pairs of a corpus; gzip files are recognised.
 
     One path: a table with `source TAB target` on each line, whose further columns are ignored, or
-    another format of `pair_formats` if it is certain. Two paths:
+    another format of `pair_formats`. Two paths:
     parallel files; line i of the second translates line i of the first. Leading and trailing white
     space is removed. A missing file is reported at once, other errors when the stream reaches them.
     Raises CorpusError.
@@ -60,20 +60,13 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
 
     Split pasted text with `split_text`: `.splitlines()` also breaks at rarer characters that a
     sentence may contain. Blank lines at the end are ignored. Raises CorpusError.
-    `name` is the name of the text in error messages. A format that is not certain is an error too.
+    `name` is the name of the text in error messages.
     """
     sample, lines = _sample(lines)
     try:
         format = pair_formats.recognise(sample, name)
     except FormatError as error:
         raise CorpusError(f"{name} {error}.") from error
-    if format is None:
-        format = pair_formats.TABLE  # its errors say what is missing
-    if format.doubt:
-        raise CorpusError(
-            f"{name} seems to have {format.description}, but {format.doubt}; write each pair as "
-            "a source, a tab and a target, without other columns."
-        )
     return pairs_of(lines, format, name)
 
 

@@ -269,17 +269,8 @@ def _numbered_columns(rows: list[str], name: str) -> Iterator[tuple[int, list[st
     Raises CorpusError for a text without a sentence or pair per line."""
     try:
         format = pair_formats.recognise(pair_formats.sample_lines(rows), name)
-        if format is not None and not format.is_certain_or_lines:
-            raise FormatError(f"seems to have {format.description}, but {format.doubt}")
-        if format is None or format.doubt or format.is_table:
-            columns = format.texts if format is not None and format.is_table else list
-            first_row = format.header if format is not None and format.is_table else 0
-            for number, row in enumerate(rows, start=1):
-                if number > first_row:
-                    yield number, columns(row.split("\t"))
-        else:
-            for number, cells in islice(format.rows(rows), format.header, None):
-                yield number, format.texts(cells)
+        for number, cells in islice(format.rows(rows), format.header, None):
+            yield number, format.texts(cells)
     except FormatError as error:
         raise CorpusError(f"{name} {error}.") from error
 

@@ -28,17 +28,8 @@ def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:
     return min(MAX_STEPS, max(MIN_STEPS, steps))
 
 
-class UncertainFormatError(ValueError):
-    """The format of a text is not certain; `pairs` is how it would be read as `layout`."""
-
-    def __init__(self, pairs: Pairs, layout: str, doubt: str) -> None:
-        super().__init__(f"This seems to be {layout}, but {doubt}.")
-        self.pairs, self.layout = pairs, layout
-
-
 class Reading(NamedTuple):
-    """The result of reading pairs: pairs with their layout, or a problem. Pairs with a problem have
-    a layout that is not certain."""
+    """The result of reading pairs: pairs with their layout, or a problem."""
 
     pairs: Pairs
     layout: str
@@ -49,8 +40,6 @@ def read(text: str, name: str, max_bytes: int) -> Reading:
     """Return the pairs of a text, or why there are none; see `read_with_layout`."""
     try:
         return Reading(*read_with_layout(text, name, max_bytes), "")
-    except UncertainFormatError as error:
-        return Reading(error.pairs, error.layout, str(error))
     except ValueError as error:
         return Reading([], "", str(error))
 
@@ -65,8 +54,8 @@ def read_with_layout(text: str, name: str, max_bytes: int) -> tuple[Pairs, str]:
         name: of the text in error messages.
 
     Raises:
-        ValueError: for an empty side, an unknown layout, too many bytes or too few pairs.
-        UncertainFormatError: for a layout that is not certain.
+        ValueError: for an empty side, a layout that is unknown or not certain, too many bytes or
+            too few pairs.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > max_bytes:
@@ -76,11 +65,6 @@ def read_with_layout(text: str, name: str, max_bytes: int) -> tuple[Pairs, str]:
         layout = recognise(sample_lines(lines), name)
     except FormatError as error:
         raise ValueError(f"{name} {error}.") from error
-    if layout is None:
-        raise ValueError(
-            f"{name} has no pairs that can be recognised. Put source and target on one line with a "
-            "tab, a vertical bar or at least two spaces between them, or on alternating lines."
-        )
     pairs = [
         (" ".join(src.split()), " ".join(tgt.split())) for src, tgt in pairs_of(lines, layout, name)
     ]
@@ -89,8 +73,6 @@ def read_with_layout(text: str, name: str, max_bytes: int) -> tuple[Pairs, str]:
             f"{name} has {len(pairs)} pairs; at least {MIN_PAIRS} are needed, some of them for "
             "validation."
         )
-    if layout.doubt:
-        raise UncertainFormatError(pairs, layout.description, layout.doubt)
     return pairs, layout.description
 
 

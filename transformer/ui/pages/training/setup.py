@@ -325,9 +325,8 @@ def _own_pairs(current: Draft) -> None:
         placeholder=EXAMPLE,
         height=150,
         key=text_key,
-        help="Also accepted: ` ||| `, a vertical bar, a dash or two or more spaces between source "
-        "and target, comma-separated values, an Anki or Tatoeba export, or a source and its target "
-        "on alternating lines.",
+        help="Also accepted: a vertical bar, a dash, an arrow or an equals sign between source and "
+        "target, comma-separated values, or an export of Tatoeba.",
     )
     file = st.file_uploader(
         "Or upload a .tsv, .csv or .txt file in UTF-8",  # Streamlit adds the maximum size
@@ -351,12 +350,8 @@ def _own_pairs(current: Draft) -> None:
     current.pairs = reading.pairs
     if reading.problem:
         st.warning(frame.plain(frame.as_sentence(reading.problem)))
-    if reading.pairs:
+    elif reading.pairs:
         _preview(reading.pairs, reading.layout)
-    if reading.pairs and reading.problem:
-        key = f"confirmed-{current.number}-{reading.layout}"
-        if not st.checkbox("The pairs shown here are correct", key=key):
-            current.pairs = []
     draft.refit_steps(current)
 
 
