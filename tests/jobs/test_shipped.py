@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import runpy
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,6 @@ from tests.jobs.conftest import idle_jobs, run_config
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
-from transformer.jobs.make_shipped import (
-    MAX_FILM_STEPS,
-    MAX_STEP_LINES,
-    make_shipped_run,
-    thin_metrics,
-)
 from transformer.jobs.shipped import (
     RUNS,
     ShippedFolder,
@@ -34,6 +29,10 @@ from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
 OWNER = "m" * 32
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = runpy.run_path(str(ROOT / "docs/shipped_runs.py"))
+make_shipped_run, thin_metrics = SCRIPT["make_shipped_run"], SCRIPT["thin_metrics"]
+MAX_FILM_STEPS, MAX_STEP_LINES = SCRIPT["MAX_FILM_STEPS"], SCRIPT["MAX_STEP_LINES"]
 
 
 @pytest.fixture(scope="session")
@@ -126,7 +125,7 @@ def test_thinned_curves_keep_evaluations_and_the_total_time() -> None:
     assert all(x["loss"] == pytest.approx(1 / 3 / x["step"], rel=1e-4) for x in steps)
 
 
-SHIPPED = shipped_folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)
+SHIPPED = shipped_folders(ROOT / "checkpoints" / RUNS)
 TOYS = [folder for folder in SHIPPED if folder.name.startswith("toy-")]
 
 

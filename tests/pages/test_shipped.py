@@ -23,7 +23,6 @@ from tests.pages.conftest import (
 )
 from tests.pages.train_visits import labels, write_checkpoint
 from transformer.jobs import Jobs, Limits
-from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import make_run_config
@@ -36,14 +35,14 @@ TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
 
 
 def write_run(folder: Path, name: str, config: RunConfig) -> RunFolder:
-    """Write a run of two steps with a film, as `docs/shipped_runs.py` does."""
+    """Write a run of two steps with a film."""
     run = RunFolder(folder / name)
     run.path.mkdir(parents=True)
     run.write_config(config)
     run.write_state("finished", "all 2 steps taken", step=2)
     for step in (0, 2):
         weights = np.full((2, 4, 2, 2), 0.5, np.float16)
-        write_snapshot(run, step, {"0.cross": weights}, [TOKENS])
+        run.write_snapshot(step, {"0.cross": weights}, [TOKENS])
     return run
 
 
