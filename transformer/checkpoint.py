@@ -166,18 +166,24 @@ def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary)
         )
 
 
-def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
-    """Return the model's configuration. Raises CheckpointError if the folder is not a checkpoint,
-    or its config.json is missing, truncated or invalid."""
-    path = _checkpoint_file(folder, CONFIG)
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object. Raises CheckpointError for anything else."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:
-        raise CheckpointError(f"{path} is nested too deeply to be a config") from error
+        raise CheckpointError(f"{path} is nested too deeply") from error
     except (OSError, ValueError) as error:  # JSON, UTF-8, a number of too many digits
         raise CheckpointError(f"{path} is truncated or not JSON: {error}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must contain a JSON object, not {type(values).__name__}")
+    return values
+
+
+def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
+    """Return the model's configuration. Raises CheckpointError if the folder is not a checkpoint,
+    or its config.json is missing, truncated or invalid."""
+    path = _checkpoint_file(folder, CONFIG)
+    values = read_json(path)
     file_format = values.pop("format", None)
     if file_format is None and isinstance(values.get("model_type"), str):
         kind = values["model_type"]

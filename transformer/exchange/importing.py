@@ -10,18 +10,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import CheckpointError, save_checkpoint
+from transformer.checkpoint import CheckpointError, read_json, save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.folder import (
-    imported_card,
-    optional_json,
-    read_json,
-    read_weights,
-    require_file,
-)
+from transformer.exchange.folder import optional_json, read_weights, require_file
 from transformer.exchange.marian_config import check, model_config
+from transformer.exchange.model_card import imported_card
 from transformer.model import Transformer
+from transformer.model.shapes import shapes_only
 from transformer.text import Vocabulary
 from transformer.text.languages import Languages
 from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
@@ -209,26 +205,11 @@ def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
 
 def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
     """Raise CheckpointError if a weight does not have the shape that the config requires."""
-    d, d_ff = config.d_model, config.d_ff
-    shapes_by_suffix = {
-        "w_qkv": [3 * d, d],
-        "b_qkv": [3 * d],
-        "w_o": [d, d],
-        "w_1.weight": [d_ff, d],
-    }
-    shapes_by_suffix |= {
-        "w_1.bias": [d_ff],
-        "w_2.weight": [d, d_ff],
-        "output_bias": [config.vocab_size],
-    }
+    with shapes_only():
+        expected = {name: weight.shape for name, weight in Transformer(config).named_parameters()}
     for name, weight in weights.items():
-        expected = next(
-            (shape for suffix, shape in shapes_by_suffix.items() if name.endswith(suffix)), None
-        )
-        if expected is None and name != "embedding.weight":
-            expected = [d]
-        if expected is not None and list(weight.shape) != expected:
+        if weight.shape != expected[name]:
             raise CheckpointError(
                 f"its {name} would be {tuple(weight.shape)}, its config.json asks for "
-                f"{tuple(expected)}"
+                f"{tuple(expected[name])}"
             )

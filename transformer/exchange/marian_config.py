@@ -40,9 +40,9 @@ def model_config(
         unk_id: id of `<unk>`, which the config does not have.
 
     Raises:
-        CheckpointError: for a model that cannot be represented, with both values.
+        CheckpointError: for a missing or invalid value; `check` refuses models that cannot be
+            represented.
     """
-    check(config)
     try:
         converted = ModelConfig(
             vocab_size=vocab_size,

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
+from transformer.checkpoint import read_card
 from transformer.config import ModelConfig
-from transformer.text.languages import Languages, front_matter, language_name
+from transformer.exchange.folder import optional_json
+from transformer.text.languages import (
+    Languages,
+    card_values,
+    check_languages,
+    front_matter,
+    language_name,
+    languages_from_card,
+    languages_from_name,
+    read_front_matter,
+)
 
 LIBRARIES = {"heads-up": "heads-up", "marian": "transformers"}
 """Formats that `save_pretrained` writes, and the library that opens them, as hubs call it."""
 UNKNOWN_LICENCE = "unknown"
 """The hubs' identifier for an unstated licence."""
 
-_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
-_ENTRY = re.compile(r"^([A-Za-z_]\w*)[ \t]*:.*\n(?:(?![A-Za-z_]\w*[ \t]*:).*\n)*", re.MULTILINE)
 _LICENCE = re.compile(r"[\w.+-]{1,64}")
-_LICENCE_ENTRY = re.compile(
-    r"^license[ \t]*:[ \t]*['\"]?([\w.+-]{1,64})['\"]?[ \t]*$", re.MULTILINE
-)
+_REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 
 
 def licence_of(card: str) -> str | None:
     """Return the licence in a card's front matter; None if it has none."""
-    block = _BLOCK.match(card)
-    entry = _LICENCE_ENTRY.search(block[1]) if block else None
-    return entry[1] if entry else None
+    match card_values(card, "license"):
+        case [[licence]] if _LICENCE.fullmatch(licence):
+            return licence
+    return None
 
 
 def model_card(
@@ -46,22 +58,19 @@ def model_card(
     Raises:
         ValueError: for an invalid licence identifier or invalid language codes.
     """
-    card = card.replace("\r\n", "\n")
     licence = licence or licence_of(card) or UNKNOWN_LICENCE
     if not _LICENCE.fullmatch(licence):
         raise ValueError(f"a licence is an identifier such as 'cc-by-2.0', not {licence!r}")
-    lines = [f"library_name: {library}\n", "pipeline_tag: translation\n"]
-    if languages is not None:
-        lines.append(front_matter(languages).splitlines()[1] + "\n")
-    lines.append(f"license: {licence}\n")
-    block = _BLOCK.match(card)
+    entries, text = read_front_matter(card)
     replaced = {"library_name", "pipeline_tag", "language", "license"}
-    other_entries = (
-        [m[0] for m in _ENTRY.finditer(block[1]) if m[1] not in replaced] if block else []
+    front = front_matter(
+        languages,
+        f"library_name: {library}",
+        "pipeline_tag: translation",
+        f"license: {licence}",
+        *chain.from_iterable(lines for name, lines in entries if name not in replaced),
     )
-    text = (card[block.end() :] if block else card).strip()
-    text = text or _text(config, languages, licence)
-    return f"---\n{''.join([*lines, *other_entries])}---\n\n{text}\n"
+    return f"{front}{text or _text(config, languages, licence)}\n"
 
 
 def _text(config: ModelConfig, languages: Languages | None, licence: str) -> str:
@@ -77,3 +86,52 @@ def _text(config: ModelConfig, languages: Languages | None, licence: str) -> str
         f"in each stack, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, "
         f"{config.vocab_size:,} pieces. Nothing else is known about its training.\n\n{stated}"
     )
+
+
+def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Languages | None) -> str:
+    """Return the card of an imported model: front matter, origin, and the original card.
+
+    Args:
+        marian_config: its config.json, which may contain the name of its repository.
+    """
+    original_card = read_card(path)
+    licence = licence_of(original_card)
+    codes = languages or _languages(path, original_card)
+    front = front_matter(codes, *([f"license: {licence}"] if licence else []))
+    name = marian_config.get("_name_or_path")
+    has_repository = isinstance(name, str) and _REPOSITORY.fullmatch(name)
+    lines = [
+        f"# {_model_name(path)}",
+        "A Marian model, imported by `python -m transformer import`. Its weights are those of "
+        f"{f'`{name}`' if has_repository else 'the original folder'}; it was not trained further.",
+        f"Licence according to its card: {licence}."
+        if licence
+        else "Its card does not name a licence.",
+    ]
+    if card_text := read_front_matter(original_card)[1]:
+        lines += ["## Original model card", card_text]
+    return front + "\n\n".join(lines) + "\n"
+
+
+def _model_name(folder: Path) -> str:
+    """Return the folder's name; for a folder of the hub's cache, such as
+    `models--OWNER--NAME/snapshots/COMMIT`, return NAME."""
+    path = folder.absolute()
+    return path.parents[1].name.split("--")[-1] if path.parent.name == "snapshots" else path.name
+
+
+def _languages(path: Path, card: str) -> Languages | None:
+    """Return the languages from the card, the tokenizer, or the folder's name "opus-mt-en-fr"."""
+    tokenizer = optional_json(path, "tokenizer_config.json")
+    sources: tuple[Callable[[], Languages | None], ...] = (
+        lambda: languages_from_card(card),
+        lambda: check_languages([tokenizer["source_lang"], tokenizer["target_lang"]]),
+        lambda: languages_from_name("-".join(_model_name(path).split("-")[-2:])),
+    )
+    for read_source in sources:
+        try:
+            if codes := read_source():
+                return codes
+        except (ValueError, KeyError):  # a multilingual model, or no language
+            continue
+    return None

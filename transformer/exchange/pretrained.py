@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from transformer.checkpoint import CONFIG, load_languages, read_card, save_checkpoint
+from transformer.checkpoint import CONFIG, load_languages, read_card, read_json, save_checkpoint
 from transformer.config import did_you_mean
 from transformer.exchange.exporting import write_marian
-from transformer.exchange.folder import imported_card, read_json
 from transformer.exchange.importing import is_marian
-from transformer.exchange.model_card import LIBRARIES, model_card
+from transformer.exchange.model_card import LIBRARIES, imported_card, model_card
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.languages import Languages, check_languages, languages_from_card

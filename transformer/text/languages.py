@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 _NAMES = """
@@ -35,10 +36,8 @@ Languages = tuple[str, str]
 """Codes of source and target language."""
 
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
-_ENTRY = re.compile(r"language\s*:(.*)")
+_ENTRY = re.compile(r"([A-Za-z_]\w*)\s*:(.*)")
 _ITEM = re.compile(r"\s*-\s+(.*)")
-MAX_FRONT_MATTER_LINES = 100
-"""Maximum number of lines of front matter."""
 
 
 def check_languages(codes: Sequence[Any]) -> Languages:
@@ -52,15 +51,42 @@ def check_languages(codes: Sequence[Any]) -> Languages:
     return valid[0], valid[1]
 
 
+def read_front_matter(card: str) -> tuple[list[tuple[str, list[str]]], str]:
+    """Return the entries of a card's front matter, each as its name and its lines, and the text
+    after it."""
+    lines = card.replace("\r\n", "\n").split("\n")
+    ends = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
+    if len(ends) < 2 or ends[0] > 0:
+        return [], "\n".join(lines).strip()
+    entries: list[tuple[str, list[str]]] = []
+    for line in lines[1 : ends[1]]:
+        if entry := _ENTRY.match(line):
+            entries.append((entry[1], [line]))
+        elif entries:
+            entries[-1][1].append(line)
+    return entries, "\n".join(lines[ends[1] + 1 :]).strip()
+
+
+def card_values(card: str, name: str) -> list[list[str]]:
+    """Return the values of every entry with this name in a card's front matter: `name: a`,
+    `name: [a, b]` or a block list."""
+    return [_values(lines) for entry, lines in read_front_matter(card)[0] if entry == name]
+
+
+def _values(lines: list[str]) -> list[str]:
+    inline = _without_comment(lines[0].partition(":")[2])
+    if inline.startswith("[") and inline.endswith("]"):
+        return [_unquoted(item) for item in inline[1:-1].split(",")]
+    if inline:
+        return [_unquoted(inline)]
+    items = map(_ITEM.fullmatch, map(_without_comment, lines[1:]))
+    return [_unquoted(item[1]) for item in takewhile(bool, items) if item]
+
+
 def languages_from_card(card: str) -> Languages | None:
     """Return the languages in the card's front matter; None if it has none. Raises ValueError if it
     names anything but two languages."""
-    block = _front_matter(card)
-    entries: list[list[str]] = []
-    for number, line in enumerate(block):
-        if entry := _ENTRY.fullmatch(line):
-            inline = _without_comment(entry[1])
-            entries.append(_inline(inline) if inline else _items(block[number + 1 :]))
+    entries = card_values(card, "language")
     if len(entries) > 1:
         raise ValueError(f"a card must have one entry of languages, not {len(entries)}")
     return check_languages(entries[0]) if entries else None
@@ -73,12 +99,15 @@ def languages_from_name(name: str) -> Languages | None:
     return (codes[0], codes[1]) if both_known else None
 
 
-def front_matter(languages: Sequence[str]) -> str:
-    """Return front matter with these languages for a card; `languages_from_card` reads it. Raises
-    ValueError as `check_languages`."""
-    # Quoted because YAML reads an unquoted no as false.
-    src, tgt = (f'"{code}"' if code == "no" else code for code in check_languages(languages))
-    return f"---\nlanguage: [{src}, {tgt}]\n---\n\n"
+def front_matter(languages: Sequence[str] | None, *other_lines: str) -> str:
+    """Return front matter for a card; `languages_from_card` reads the languages, if there are any.
+    Raises ValueError as `check_languages`."""
+    lines = [*other_lines]
+    if languages is not None:
+        # Quoted because YAML reads an unquoted no as false.
+        src, tgt = (f'"{code}"' if code == "no" else code for code in check_languages(languages))
+        lines.insert(0, f"language: [{src}, {tgt}]")
+    return "".join(f"{line}\n" for line in ("---", *lines, "---", ""))
 
 
 def language_name(code: str) -> str:
@@ -87,31 +116,6 @@ def language_name(code: str) -> str:
     if language not in NAMES:
         return code
     return f"{NAMES[language]} ({region})" if region else NAMES[language]
-
-
-def _front_matter(card: str) -> list[str]:
-    """Return the lines of a card's front matter, without the delimiters."""
-    lines = [line.rstrip() for line in card.splitlines()[: MAX_FRONT_MATTER_LINES + 2]]
-    if not lines or lines[0] != "---" or "---" not in lines[1:]:
-        return []
-    return lines[1 : lines.index("---", 1)]
-
-
-def _inline(value: str) -> list[str]:
-    if value.startswith("[") and value.endswith("]"):
-        return [_unquoted(item) for item in value[1:-1].split(",")]
-    return [_unquoted(value)]
-
-
-def _items(lines: list[str]) -> list[str]:
-    """Return the items of a block list, one per line."""
-    items = []
-    for line in map(_without_comment, lines):
-        item = _ITEM.fullmatch(line)
-        if not item:
-            break
-        items.append(_unquoted(item[1]))
-    return items
 
 
 def _without_comment(text: str) -> str:
