@@ -84,9 +84,6 @@ class IdleExecutor:
     def startup_error(self) -> str:
         return ""
 
-    def unwritten_states(self) -> dict[str, Any]:
-        return {}
-
     def close(self) -> None:
         pass
 

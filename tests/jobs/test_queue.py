@@ -50,22 +50,6 @@ def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs)
     assert jobs.run(name).status == "paused"
 
 
-def test_a_state_that_cannot_be_written_is_shown(
-    make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a full disk, state.json says "running" until there is space."""
-    jobs = make_idle_jobs()
-    name = submit_run(jobs, "a", "ann")
-    unwritten = {name: ("failed", "No space left on device")}
-    monkeypatch.setattr(jobs._executor, "unwritten_states", lambda: unwritten)
-    assert jobs.info(name).status == "queued"
-    claim = jobs._queue.claim_next("worker")
-    assert claim
-    for info in (jobs.info(name), jobs.run(name)):
-        assert (info.status, info.reason) == unwritten[name]
-    claim.lock.close()
-
-
 RESTART_TEXT = "starts again at step 0, since nothing was saved"
 
 

@@ -258,11 +258,11 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
     monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
     reports = io.StringIO()
     worker.Worker(queue, "worker", reports)._release(claim, OSError(28, "No space left on device"))
-    # The pool shows the state while it cannot be written.
-    unwritten, written = map(json.loads, reports.getvalue().splitlines())
-    assert unwritten["name"] == written["name"] == name
-    assert "No space left on device" in unwritten["reason"]
-    assert "status" not in written
+    # The page shows the reason while the state cannot be written.
+    *problems, solved = map(json.loads, reports.getvalue().splitlines())
+    problem = "the end of a job cannot be stored: No space left on device"
+    assert [report["error"] for report in problems] == [problem] * 3
+    assert solved == {"error": ""}
     info = jobs.run(name)
     assert info.status == "failed"
     assert "No space left on device" in info.reason

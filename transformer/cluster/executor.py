@@ -22,9 +22,7 @@ from transformer.jobs.computation import fingerprint, record_latest
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import KEY_FILES, Limits
 from transformer.jobs.queue import Claim, Queue
-from transformer.jobs.worker_pool import UnwrittenStates
 from transformer.text.files import read_json
-from transformer.training.run_folder import Status
 
 CONNECT_TIMEOUT = 3.0  # seconds to wait for the scheduler
 QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for jobs that another app has queued
@@ -58,8 +56,7 @@ class ClusterExecutor:
         self._app = secrets.token_hex(6)
         self._jobs: dict[str, SubmittedJob] = {}
         self._n_slots = 0
-        self._error = ""
-        self._unwritten: dict[str, tuple[Status, str]] = {}
+        self._error = self._disk_error = ""
         self._thread: threading.Thread | None = None
         self._wake = threading.Event()
         self._closing = threading.Event()
@@ -79,10 +76,7 @@ class ClusterExecutor:
         return self._n_slots
 
     def startup_error(self) -> str:
-        return self._error
-
-    def unwritten_states(self) -> UnwrittenStates:
-        return dict(self._unwritten)
+        return self._error or self._disk_error
 
     def close(self) -> None:
         self._closing.set()
@@ -160,7 +154,7 @@ class ClusterExecutor:
             self._submit(client, workers)
 
     def _usable(self, reports: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reports of workers that can execute jobs, and store why others cannot."""
+        """Return the reports of workers that can execute jobs; store why none can."""
         usable, problem = {}, ""
         for worker, report in reports.items():
             if not isinstance(report, Mapping):
@@ -171,11 +165,9 @@ class ClusterExecutor:
                 usable[worker] = report
                 problem = report["error"] or problem
         self._n_slots = sum(report["slots"] for report in usable.values())
-        if not usable:
-            problem = problem or (
-                f'the cluster has no worker with --resources "{host.RUN_RESOURCE}=1" yet'
-            )
-        self._error = problem
+        works = any(not report["error"] for report in usable.values())
+        no_worker = f'the cluster has no worker with --resources "{host.RUN_RESOURCE}=1" yet'
+        self._error = "" if works else problem or no_worker
         return usable
 
     def _is_unwanted(self, folder: JobFolder) -> bool:
@@ -240,7 +232,6 @@ class ClusterExecutor:
         if job.task is not None:
             job.task.release()
         queue, folder = self._queue, job.folder
-        self._unwritten.pop(folder.name, None)
         with job.claim.lock:
             try:
                 if lost:
@@ -248,9 +239,8 @@ class ClusterExecutor:
                         queue.count_loss(folder)
                 else:
                     queue.release(job.claim, error, interrupted)
-            except OSError:  # a full disk: the next check finds the job without a worker
-                if state := queue.final_state(folder, error, interrupted):
-                    self._unwritten[folder.name] = state
+            except OSError as full_disk:  # the next check finds the job without a worker
+                self._disk_error = f"the end of a job cannot be stored: {full_disk.strerror}"
 
     def _submit(self, client: Client, workers: Mapping[str, Any]) -> None:
         """Claim the next queued jobs, as many as there are free slots, and submit them."""
@@ -260,10 +250,11 @@ class ClusterExecutor:
             try:
                 claim = self._queue.claim_next(name)
             except OSError as error:
-                self._error = f"a queued job cannot be started: {error.strerror or error}"
+                self._disk_error = f"a queued job cannot be started: {error.strerror or error}"
                 return
             if claim is None:
                 return
+            self._disk_error = ""
             job = self._jobs[name] = SubmittedJob(claim)
             try:
                 files = self._files(claim.folder.path)

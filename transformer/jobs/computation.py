@@ -346,8 +346,8 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         folder, queue, executor = self._folder(key), self._queue(key), self._executor(key)
         status, job = folder.status(), folder.job()
         if status in ("queued", "running") and not job.get("deleted"):
-            if unwritten := executor.unwritten_states().get(key):
-                return ComputationStatus(key, "failed", reason=unwritten[1] or DISK_FULL)
+            if error := executor.startup_error():
+                return ComputationStatus(key, "failed", reason=f"{error}; try again")
             is_requester = visitor in folder.holders(job)
             if is_requester:
                 folder.mark_asked()
@@ -356,8 +356,6 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 with suppress(OSError):
                     queue.requeue_orphans([folder])
             else:
-                if error := executor.startup_error():
-                    return ComputationStatus(key, "failed", reason=f"{error}; try again")
                 executor.wake()  # it may be of an earlier server
                 entries = queue.entries()
                 names = [entry.name for entry in queue.order(entries)]

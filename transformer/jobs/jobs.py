@@ -247,21 +247,12 @@ class Jobs(AbstractContextManager["Jobs"]):
         """Return all runs, or those of one visitor, newest first. Raises JobError."""
         with as_job_error("the runs cannot be read"):
             self._requeue_orphans()
-            infos = [self._with_unwritten_state(info) for info in self._infos()]
-            return [info for info in infos if owner is None or info.held_by(owner)]
+            return [info for info in self._infos() if owner is None or info.held_by(owner)]
 
     def _requeue_orphans(self) -> None:
         with suppress(OSError):  # a full disk; the next call tries again
             if self._queue.requeue_orphans():
                 self._start_workers()
-
-    def _with_unwritten_state(self, info: RunInfo) -> RunInfo:
-        """Return the run with the state that its worker cannot write, because the disk is full."""
-        unwritten = self._executor.unwritten_states().get(info.name)
-        if unwritten is None or info.status != "running":
-            return info
-        status, reason = unwritten
-        return replace(info, status=status, reason=reason, seconds_left=None)
 
     def shipped(self) -> list[RunInfo]:
         """Return the runs that are part of the app, sorted by name."""
@@ -281,7 +272,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         info = read_run_info(self.folder(name))
         if info is None:
             raise JobError(f"there is no run {name!r}; it may have been deleted")
-        return self._with_unwritten_state(info)
+        return info
 
     def folder(self, name: str) -> JobFolder:
         """Return the folder of a run in the queue or in the app, for reading. Raises JobError if
@@ -391,7 +382,8 @@ class Jobs(AbstractContextManager["Jobs"]):
         return archive(self.folder(name))
 
     def startup_error(self) -> str:
-        """Return why queued runs cannot be trained, as a sentence; empty if they can."""
+        """Return why runs cannot start, or their ends cannot be stored, as a sentence; empty if
+        they can."""
         return self._executor.startup_error()
 
     def _start_workers(self) -> None:

@@ -41,6 +41,7 @@ class Worker:
         """Store the arguments; a line of JSON is written to `reports` for `WorkerPool`."""
         self.queue, self.worker_id = queue, worker_id
         self.kind = queue.kind
+        self.memory_is_limited = False
         self._reports = reports
         self._wake = threading.Event()
         self._ending = threading.Event()
@@ -49,7 +50,7 @@ class Worker:
         self._timed_out = ""
         self._releasing = threading.Lock()
         self._warm = False
-        self._failing = False
+        self._problem = ""
 
     def listen(self) -> None:
         """Read standard input: a byte means that a job was queued, end of file that the app has
@@ -75,18 +76,16 @@ class Worker:
 
     def work(self, execute: Execute) -> None:
         """Claim and execute jobs until the app ends, none came for `idle_seconds`, memory was
-        short, after which further allocations may fail, or an import was interrupted, after which
-        torch cannot be imported."""
+        short, after which further allocations may fail, or a job was ended by a signal, as modules
+        that it imported may be half loaded."""
         self._warm = True
-        self._report(ready="")
+        self._report(error="")
         idle_since = time.monotonic()
         while not self._ending.is_set():
             self._wake.clear()
             if claim := self._claim():
                 error = self._run_claim(claim, execute)
-                if error is not None and was_importing(error):
-                    return
-                if error is not None and out_of_memory(error) and not self.kind.saves:
+                if isinstance(error, SystemExit) or self._is_short_of_memory(error):
                     return
                 idle_since = time.monotonic()
                 continue
@@ -98,16 +97,13 @@ class Worker:
             self._wake.wait(min(pause, QUEUE_POLL_SECONDS))
 
     def _claim(self) -> Claim | None:
-        """Claim the next job; report why that failed, and that it no longer does."""
+        """Claim the next job; it stays queued while its state cannot be written."""
         try:
             claim = self.queue.claim_next(self.worker_id)
-        except OSError as error:  # the job stays queued until its state can be written
-            self._failing = True
-            self._report(error=f"a queued job cannot be started: {error.strerror or error}")
+        except OSError as error:
+            self._report_problem("a queued job cannot be started", error)
             return None
-        if self._failing:
-            self._failing = False
-            self._report(error="")
+        self._report_solved()
         return claim
 
     def _run_claim(self, claim: Claim, execute: Execute) -> BaseException | None:
@@ -126,31 +122,27 @@ class Worker:
         return error
 
     def _release(self, claim: Claim, error: BaseException | None) -> None:
-        """Write the final state; on a full disk report it and retry, since only this worker knows
-        it."""
+        """Write the final state; on a full disk report that and retry, since only this worker knows
+        the state."""
         if self._timed_out:
             error, self._interrupted = JobError(self._timed_out), False
-        elif error is not None and out_of_memory(error) and not self.kind.saves:
-            error = JobError(f"it needs more memory than {self._memory}; {self.kind.hint}")
-        reported = False
+        elif self._is_short_of_memory(error):
+            limit = f"the limit of {self.kind.memory / 1e9:.1f} GB"
+            needed = limit if self.memory_is_limited else "is available"
+            error = JobError(f"it needs more memory than {needed}; {self.kind.hint}")
         with self._releasing:
             while not claim.lock.closed:
                 try:
                     self.queue.release(claim, error, self._interrupted)
-                    if reported:
-                        self._report(name=claim.folder.name)
-                except OSError:
-                    state = self.queue.final_state(claim.folder, error, self._interrupted)
-                    if state and not reported:
-                        self._report(name=claim.folder.name, status=state[0], reason=state[1])
-                    reported = True
+                    self._report_solved()
+                except OSError as full_disk:
+                    self._report_problem("the end of a job cannot be stored", full_disk)
                     if self._ending.wait(QUEUE_POLL_SECONDS):
                         claim.lock.close()  # the next check of the runs finds it without a worker
 
-    @property
-    def _memory(self) -> str:
-        limited = self.kind.memory and is_memory_limited()
-        return f"the limit of {self.kind.memory / 1e9:.1f} GB" if limited else "is available"
+    def _is_short_of_memory(self, error: BaseException | None) -> bool:
+        """Whether a job without saves failed for want of memory."""
+        return error is not None and out_of_memory(error) and not self.kind.saves
 
     def _execute(self, path: Path, execute: Execute) -> BaseException | None:
         """Execute the job; return the error, if any."""
@@ -197,15 +189,18 @@ class Worker:
             self._interrupted = True
             _thread.interrupt_main(signal.SIGTERM)
 
+    def _report_problem(self, problem: str, error: OSError) -> None:
+        self._problem = f"{problem}: {error.strerror or error}"
+        self._report(error=self._problem)
+
+    def _report_solved(self) -> None:
+        if self._problem:
+            self._problem = ""
+            self._report(error="")
+
     def _report(self, **report: str) -> None:
         with suppress(OSError):  # the app has ended
             print(json.dumps(report), file=self._reports, flush=True)
-
-
-def was_importing(error: BaseException) -> bool:
-    """Whether the error was raised while a module was imported, which is half loaded since."""
-    frames = traceback.walk_tb(error.__traceback__)
-    return any(frame.f_code.co_filename == "<frozen importlib._bootstrap>" for frame, _ in frames)
 
 
 @contextmanager
@@ -248,15 +243,6 @@ def limit_memory(max_bytes: int) -> bool:
     return True
 
 
-def is_memory_limited() -> bool:
-    """Whether `limit_memory` was successful in this process."""
-    if not sys.platform.startswith("linux"):
-        return False
-    import resource
-
-    return resource.getrlimit(resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
-
-
 def main(settings: dict[str, Any]) -> int:
     """Execute jobs; the settings are the folder of jobs, the worker's id and fields of `Kind`."""
     kind = Kind(**{field.name: settings[field.name] for field in fields(Kind)})
@@ -272,7 +258,7 @@ def main(settings: dict[str, Any]) -> int:
     execute: Execute = getattr(executing_module, function)
     if warm_up := getattr(executing_module, "warm_up", None):
         warm_up(kind.threads)
-    limit_memory(kind.memory)
+    worker.memory_is_limited = limit_memory(kind.memory)
     worker.work(execute)
     return 0
 

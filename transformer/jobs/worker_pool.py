@@ -19,11 +19,9 @@ from typing import Any, Protocol
 from transformer.app_folders import IMPORT_ROOT
 from transformer.jobs.fork_server import fork_worker
 from transformer.jobs.queue import Queue
-from transformer.training.run_folder import Status
 
 SAVE_SECONDS = 25.0  # seconds to wait for a worker to save; it allows itself 20
 MAX_RESTART_PAUSE = 30.0  # maximum seconds between two attempts to start a worker
-UnwrittenStates = Mapping[str, tuple[Status, str]]
 
 
 class Executor(Protocol):
@@ -39,10 +37,7 @@ class Executor(Protocol):
         """Return the number of workers that are ready."""
 
     def startup_error(self) -> str:
-        """Return why no job can be started, or ""."""
-
-    def unwritten_states(self) -> UnwrittenStates:
-        """Return the final status and reason of jobs for which they cannot be written, by name."""
+        """Return why no job can be started, or why the end of one cannot be stored, or ""."""
 
     def close(self) -> None:
         """End all workers; jobs that they execute are queued again."""
@@ -145,7 +140,6 @@ class WorkerPool:
         self._warm: set[str] = set()
         self._closing = threading.Event()
         self._startup_error = ""
-        self._unwritten: dict[str, tuple[Status, str]] = {}
 
     def start(self) -> None:
         self._ensure_workers(self._kind.warm)
@@ -172,10 +166,6 @@ class WorkerPool:
 
     def startup_error(self) -> str:
         return self._startup_error
-
-    def unwritten_states(self) -> UnwrittenStates:
-        with self._lock:
-            return dict(self._unwritten)
 
     def warm_workers(self) -> int:
         with self._lock:
@@ -239,19 +229,9 @@ class WorkerPool:
     def _follow(self, worker_id: str, process: WorkerProcess) -> None:
         """Handle what the worker reports until it exits."""
         for report in process.read():
-            self._handle(worker_id, report)
+            if "error" in report:  # it has imported what it needs
+                with self._lock:
+                    self._startup_error = report["error"]
+                    self._warm.add(worker_id)
         if worker_id not in self._warm and not self._closing.is_set():
             self._startup_error = "no worker can be started; see the error in the app's terminal"
-
-    def _handle(self, worker_id: str, report: Mapping[str, str]) -> None:
-        """Handle a line that a worker has printed, see `worker.py`."""
-        with self._lock:
-            if "error" in report:
-                self._startup_error = report["error"]
-            if "ready" in report:
-                self._warm.add(worker_id)
-            if name := report.get("name"):
-                self._unwritten.pop(name, None)
-                match report.get("status"):
-                    case "failed" | "queued" | "paused" | "cancelled" as status:
-                        self._unwritten[name] = status, report["reason"]

@@ -132,10 +132,9 @@ def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
 
 
 def _queue_notes(info: RunInfo) -> None:
-    """Draw a link to another run and any startup error while this run is queued."""
-    if info.status != "queued":
-        return
-    queue_overview.running_run_link(info)
+    """Draw a link to another run while this one is queued, and why runs cannot start or end."""
+    if info.status == "queued":
+        queue_overview.running_run_link(info)
     if startup_error := live_jobs.jobs().startup_error():
         st.error(frame.plain(frame.as_sentence(startup_error)))
 
