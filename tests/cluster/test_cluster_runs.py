@@ -100,7 +100,7 @@ def test_a_trained_run_has_all_files_that_pages_show(shared_cluster: DaskCluster
         invalid_run = jobs.submit(
             make_run_config(settings={**SETTINGS, "steps": 3, "vocab_size": 300}),
             "bob",
-            {"pairs.tsv": b"no tab here\n"},
+            b"no tab here\n",
         )
         wait_until(jobs, name, "finished")
         folder = jobs.folder(name)

@@ -59,10 +59,8 @@ def test_any_setting_that_changes_results_makes_another_run(
 
 def test_runs_on_uploaded_pairs_are_not_shared(make_idle_jobs: MakeIdleJobs) -> None:
     jobs, config = make_idle_jobs(), run_config()
-    pairs = PairsRun(pairs="p.tsv", model=config.model, training=config.training)
-    names = [
-        jobs.submit(pairs, visitor, {"p.tsv": b"a\tb\n"}, reuse=True) for visitor in ("ann", "bob")
-    ]
+    pairs = PairsRun(pairs="pairs.tsv", model=config.model, training=config.training)
+    names = [jobs.submit(pairs, visitor, b"a\tb\n", reuse=True) for visitor in ("ann", "bob")]
     assert names[0] != names[1]
 
 

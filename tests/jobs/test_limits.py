@@ -128,9 +128,9 @@ def test_runs_over_a_limit_are_refused(
 
 def test_uploaded_files_have_a_size_limit(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs(upload_bytes=10)
-    jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
+    jobs.submit(run_config(), "ann", b"1234567890")
     with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
-        jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
+        jobs.submit(run_config(), "ann", b"12345678901")
 
 
 def test_a_run_without_a_time_gets_the_limit(make_idle_jobs: MakeIdleJobs) -> None:

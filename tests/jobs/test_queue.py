@@ -109,7 +109,7 @@ def queues(draw: st.DrawFn) -> list[RunInfo]:
     status = st.sampled_from(["queued", "queued", "running", "finished", "paused"])
     owners_and_states = draw(st.lists(st.tuples(st.sampled_from("abc"), status), max_size=12))
     return [
-        RunInfo(f"run{n}", "", owner, state, "", 0, 0.0, turn=n)  # type: ignore[arg-type]
+        RunInfo(name=f"run{n}", holders=(owner,), status=state, turn=n)  # type: ignore[arg-type]
         for n, (owner, state) in enumerate(owners_and_states)
     ]
 

@@ -62,10 +62,8 @@ def test_a_real_worker_trains_tasks_and_uploaded_pairs(make_jobs: MakeJobs, tmp_
 
     settings = {**SETTINGS, "steps": 3, "vocab_size": 300}
     pairs = "".join(f"I see {n} cats.\tJe vois {n} chats.\n" for n in range(40)).encode()
-    valid_run = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
-    invalid_run = jobs.submit(
-        make_run_config(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"}
-    )
+    valid_run = jobs.submit(make_run_config(settings=settings), "ann", pairs)
+    invalid_run = jobs.submit(make_run_config(settings=settings), "bob", b"no tab here\n")
     info = wait_until(jobs, valid_run, lambda info: info.status in ("finished", "failed"))
     assert info.status == "finished", info.reason
     assert "line 1" in wait_until(jobs, invalid_run, "failed").reason

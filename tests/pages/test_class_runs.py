@@ -25,7 +25,7 @@ from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.classroom.tab_runs import TabRun
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
-from transformer.training.recipe import PAIRS_FILE, make_run_config
+from transformer.training.recipe import make_run_config
 from transformer.training.run_config import PairsRun
 from transformer.ui.services.class_updates import message
 
@@ -194,7 +194,7 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     pairs = "".join(f"cat {n}\tchat {n}\n" for n in range(30)).encode()
     config = make_run_config(title="Diary")
     assert isinstance(config, PairsRun)
-    name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
+    name = jobs.submit(config, ann.session_state["visitor"], pairs)
     assert run_cards(rerun(teacher)) == []
     assert "is not shared" in " ".join(box.value for box in open_run(teacher, name).warning)
 

@@ -20,13 +20,7 @@ from transformer.analysis.findings.saved_findings import save_findings
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, ComputationService
-from transformer.jobs.computation import (
-    RESULT,
-    RESULTS_FOLDER,
-    record_latest,
-    report_computation,
-)
-from transformer.jobs.folder import JobFolder
+from transformer.jobs.computation import RESULT, RESULTS_FOLDER, report_computation
 from transformer.measures.naming import display_text
 from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
@@ -122,11 +116,8 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     runs, name = tmp_path / "runs", "positional"
     key = store_finding(checkpoints, runs, name, results[name])
     about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
-    folder = JobFolder(runs / RESULTS_FOLDER / key)
-    write_json(folder.path / "config.json", {"subject": about})
-    record_latest(folder)
-    (index_file,) = (runs / ".last").iterdir()
-    write_json(index_file, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
+    seconds = 86400.0 * 31  # 31 days after 1 January 1970
+    write_json(runs / RESULTS_FOLDER / key / "config.json", {"subject": about, "when": seconds})
     app = open_experiment(visit, sentences=str(N + 1))  # another corpus
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)

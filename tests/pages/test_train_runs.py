@@ -32,7 +32,7 @@ from transformer.training.recipe import make_run_config
 def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs) -> None:
     """Another visitor could once read private sentences on the run's page."""
     secret = make_run_config(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
-    name = jobs.submit(secret, OTHER_VISITOR, {"pairs.tsv": b"dear diary\tI know\n"})
+    name = jobs.submit(secret, OTHER_VISITOR, b"dear diary\tI know\n")
     write_checkpoint(write_run(jobs, name, "finished"))
     shared_run = submit_run(jobs)
 

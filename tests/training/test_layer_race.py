@@ -66,7 +66,7 @@ def test_all_layer_types_have_almost_equally_many_weights(layer: str) -> None:
     reach = {"convolutional": 6, "restricted": 16, "dilated": 15}  # the others reach every position
     assert config.layer.reach == reach.get(layer)
     assert (config.training, config.options) == (reference.training, reference.options)
-    assert Limits().check_run(config, {}).to_dict()["data"]["task"] == "gap"
+    assert Limits().check_run(config).to_dict()["data"]["task"] == "gap"
 
 
 @pytest.mark.parametrize(

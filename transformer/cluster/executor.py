@@ -18,7 +18,7 @@ from distributed.security import Security
 
 from transformer.cluster import host
 from transformer.cluster.folders import Changes, checkpoint_folders, read_changes, write_changes
-from transformer.jobs.computation import fingerprint, record_latest
+from transformer.jobs.computation import fingerprint
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import KEY_FILES, Limits
 from transformer.jobs.queue import Claim, Queue
@@ -208,8 +208,6 @@ class ClusterExecutor:
             write_changes(folder.path, changes)
             interrupted = self._closing.is_set() and state["status"] in ("paused", "cancelled")
             if not interrupted:
-                if state["status"] == "finished" and not self._kind.saves:
-                    record_latest(folder)
                 folder.write_state(**state)
         except Exception as caught:
             traceback.print_exc()

@@ -66,7 +66,7 @@ def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Chan
     """
     queue, pool = _workers(kind, get_worker())
     secede()  # this thread only waits, so it must not block other tasks
-    new = queue.add(name, [], {"turn": 0})
+    new = queue.add(name, {}, {"turn": 0})
     write_changes(new.path, files)
     if not kind.saves:
         config = read_json(new.path / "config.json")

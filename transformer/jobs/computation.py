@@ -7,7 +7,7 @@
 
 A computation's folder, named after its key, has these files besides those of a job:
 
-    config.json    {"function", "arguments", "subject"}
+    config.json    {"function", "arguments", "subject"}; when it is done {"subject", "when"}
     progress.json  {"progress", "stage"}
     result.json    the result
 """
@@ -19,18 +19,17 @@ import hashlib
 import importlib
 import json
 import os
-import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from transformer.app_folders import PACKAGE
 from transformer.jobs.errors import JobError, as_job_error
@@ -88,8 +87,8 @@ class Computation:
         arguments: JSON-serialisable.
         kind: one of `KINDS`.
         identity: the arguments that determine the result; default: all.
-        subject: a key that several computations share; `ComputationService.latest` returns the last
-            result of a subject. "": only equal requests see the result.
+        subject: a key that several computations share; `ComputationService.latest` has the last
+            result of each. "": only equal requests see the result.
     """
 
     function: str
@@ -150,13 +149,12 @@ def step_timing_computation(workload: Mapping[str, Any]) -> Computation:
     return Computation("transformer.training.estimate:compute", workload, "step", identity)
 
 
-RESULTS_FOLDER, LATEST_FOLDER = ".results", ".last"
-"""Hidden subfolders of the folder of runs: computations, and the latest result of each subject."""
+RESULTS_FOLDER = ".results"
+"""Hidden subfolder of the folder of runs, with the computations."""
 PROGRESS, RESULT = "progress.json", "result.json"
 PROGRESS_SECONDS = 0.2  # minimum seconds between two writes of the progress
 DISK_FULL = "the disk is full; try again when there is space"
 DEFAULT_LIMITS = Limits()
-_KEY = re.compile(r"[a-z]+-[0-9a-f]+")
 Status = Literal["absent", "waiting", "running", "done", "failed"]
 
 
@@ -187,19 +185,12 @@ class ComputationStatus:
         return self.status in ("waiting", "running")
 
 
-@dataclass(frozen=True)
-class LatestResult:
-    """A stored result.
+class LatestResult(NamedTuple):
+    """When a result was completed, in seconds since 1970, and the key of its computation, which
+    differs for other arguments or older code."""
 
-    Attributes:
-        key: key of the computation; it differs for other arguments or older code.
-        measured_at: time of completion, in seconds since 1970.
-        result: the result itself.
-    """
-
-    key: str
     measured_at: float
-    result: dict[str, Any]
+    key: str
 
 
 def compute(path: Path) -> None:
@@ -224,8 +215,7 @@ def compute(path: Path) -> None:
         function = getattr(importlib.import_module(module), name)
         result = function(config["arguments"], progress)
         # The sentences are not kept.
-        write_json(path / "config.json", {"subject": config["subject"]})
-        record_latest(folder)
+        write_json(path / "config.json", {"subject": config["subject"], "when": time.time()})
         write_json(path / RESULT, result)
         folder.change_state("finished")
     except (ValueError, OSError, RuntimeError) as error:
@@ -235,14 +225,6 @@ def compute(path: Path) -> None:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise JobError(DISK_FULL if full else str(error.strerror or error)) from error
         raise JobError(str(error) or type(error).__name__) from error
-
-
-def record_latest(folder: JobFolder) -> None:
-    """Record the result in this folder as the latest of its subject, if it has one. Raises
-    OSError."""
-    if subject := read_json(folder.path / "config.json").get("subject"):
-        latest = _latest_path(folder.path.parent.parent, subject)
-        write_json(latest, {"key": folder.name, "when": time.time()})
 
 
 class ComputationService(AbstractContextManager["ComputationService"]):
@@ -275,10 +257,6 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             for name, kind in kinds.items()
         }
         self._executors = {name: executor(queue) for name, queue in self._queues.items()}
-        with suppress(OSError):
-            for path in (self._root / LATEST_FOLDER).glob("*.json"):
-                if not self._result_path(str(_read_or_empty(path).get("key", ""))).is_file():
-                    path.unlink(missing_ok=True)
 
     def submit(
         self, computation: Computation, *, visitor: str, address: str = "", force: bool = False
@@ -308,10 +286,10 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 config |= {"arguments": dict(computation.arguments), "subject": computation.subject}
                 turn = 1 + max((entry.turn for entry in entries), default=0)
                 job = {"turn": turn, "holders": [visitor], "address": address}
-                new = queue.add(key, [("config.json", json.dumps(config).encode())], job)
+                new = queue.add(key, {"config.json": json.dumps(config).encode()}, job)
                 queue.remove(folder)
                 queue.publish(new)
-                _remove_oldest([*queue.folders()], queue.kind.max_results)
+                _remove_oldest(queue.folders(), queue.kind.max_results)
         self._executors[computation.kind].wake()
         return key
 
@@ -320,9 +298,9 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         kind = queue.kind
         if kind.newest_first:
             for oldest in queue.order(entries)[kind.capacity - 1 :]:
-                queue.remove(oldest.folder)
+                queue.remove(self._folder(oldest.name))
             return
-        requesters = [Requester(entry.owner, entry.address) for entry in entries]
+        requesters = [entry.requested_by for entry in entries]
         if sum(other.visitor == requester.visitor for other in requesters) >= kind.max_per_visitor:
             raise JobError(
                 f"you have {kind.max_per_visitor} measurements in progress; wait for one, or "
@@ -384,18 +362,16 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             os.utime(path)  # marks it as used last
         return result_content
 
-    def latest(self, subject: str) -> LatestResult | None:
-        """Return the last result on a subject, of any computation; None if not found."""
-        record = _read_or_empty(_latest_path(self._root, subject))
-        key, measured_at = record.get("key"), record.get("when")
-        if (
-            not isinstance(key, str)
-            or not _KEY.fullmatch(key)
-            or not isinstance(measured_at, int | float)
-        ):
-            return None
-        result = _read_or_empty(self._result_path(key))
-        return LatestResult(key, float(measured_at), result) if result else None
+    def latest(self) -> dict[str, LatestResult]:
+        """Return the last stored result of each subject, of any computation."""
+        latest: dict[str, LatestResult] = {}
+        for path in (self._root / RESULTS_FOLDER).glob(f"*/{RESULT}"):
+            config = _read_or_empty(path.with_name("config.json"))
+            subject, measured_at = config.get("subject"), config.get("when")
+            if isinstance(subject, str) and subject and isinstance(measured_at, int | float):
+                result = LatestResult(float(measured_at), path.parent.name)
+                latest[subject] = max(result, latest.get(subject, result))
+        return latest
 
     def cancel(self, key: str, visitor: str) -> None:
         """Withdraw a visitor's request; the computation is cancelled if no other visitor has
@@ -441,11 +417,6 @@ def _with_limits(kind: Kind, limits: Limits) -> Kind:
     )
 
 
-def _latest_path(root: Path, subject: str) -> Path:
-    digest = hashlib.sha256(subject.encode()).hexdigest()
-    return root / LATEST_FOLDER / f"{digest[:24]}.json"
-
-
 def _read_or_empty(path: Path) -> dict[str, Any]:
     """Read a JSON file; empty if it is missing or invalid."""
     try:
@@ -454,16 +425,16 @@ def _read_or_empty(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _remove_oldest(folders: Sequence[JobFolder], max_results: int) -> None:
-    """Remove ended computations except those used last. Those with a future time, from before the
-    clock was set back, are removed first."""
-    now = time.time()
-    last_used: dict[Path, float] = {}
-    for folder in folders:
-        for name in (RESULT, "state.json"):
-            with suppress(OSError):
-                used = (folder.path / name).stat().st_mtime
-                if folder.status() not in ("queued", "running"):
-                    last_used.setdefault(folder.path, used if used <= now + 60 else 0.0)
-    for path in sorted(last_used, key=lambda path: last_used[path], reverse=True)[max_results:]:
-        shutil.rmtree(path, ignore_errors=True)
+def _remove_oldest(folders: Iterable[JobFolder], max_results: int) -> None:
+    """Remove ended computations except those used last."""
+    ended = [folder for folder in folders if folder.status() not in ("queued", "running")]
+    for folder in sorted(ended, key=_last_used, reverse=True)[max_results:]:
+        shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def _last_used(folder: JobFolder) -> float:
+    """Return when a result was read last, or when a computation without one ended."""
+    for name in (RESULT, "state.json"):
+        with suppress(OSError):
+            return (folder.path / name).stat().st_mtime
+    return 0.0

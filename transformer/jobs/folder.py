@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 from transformer.jobs.errors import JobError
 from transformer.text.files import is_free
+from transformer.training.recipe import PAIRS_FILE
 from transformer.training.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.run_folder import RunError, RunFolder, Status
 
@@ -157,12 +158,7 @@ def seconds_left(lines: list[dict[str, Any]]) -> float | None:
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""Valid names of runs and their files; none can point outside its folder."""
-_RESERVED_NAMES = re.compile(
-    r"(config|state|job|control|inspect)\.json|(metrics|examples)\.jsonl|lock|job\.lock|log\.txt"
-    r"|vocabulary\.model|(train|valid)\.arrow|resume\.safetensors|weights|checkpoint|snapshots",
-    re.IGNORECASE,
-)
+"""Valid names of runs; none can point outside its folder."""
 
 
 def check_owner(owner: str) -> None:
@@ -170,18 +166,12 @@ def check_owner(owner: str) -> None:
         raise JobError("a run needs an owner, an id of 1 to 200 characters")
 
 
-def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
-    """Check that a run reads only generated or uploaded data. Raises JobError for an invalid or
-    reserved file name, a missing file of pairs, or a run that reads the server's files."""
-    for name in files:
-        if not NAME.fullmatch(name) or _RESERVED_NAMES.fullmatch(name):
-            raise JobError(
-                f"a file cannot be called {name[:60]!r}: names consist of letters, digits, dots, "
-                "- and _, and must not be names of files that every run has"
-            )
-    if isinstance(config, PairsRun) and config.pairs not in files:
+def check_data(config: TrainingRun, pairs: bytes) -> None:
+    """Raise JobError unless a run reads only generated data or its own pairs, `pairs`."""
+    if isinstance(config, PairsRun) and not (config.pairs == PAIRS_FILE and pairs):
         raise JobError(
-            f"the file of pairs {config.pairs[:60]!r} is missing; upload it with the run"
+            f"the file of pairs {config.pairs[:60]!r} is missing; upload pairs with the run, which "
+            f"reads them from {PAIRS_FILE}"
         )
     if isinstance(config, FilesRun):
         raise JobError(

@@ -15,7 +15,7 @@ from typing import Any, get_args
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder, int_or_zero, is_number, seconds_left
-from transformer.jobs.queue import queue_order
+from transformer.jobs.queue import Entry, position_fields, queue_order
 from transformer.text.files import is_free
 from transformer.training.run_config import (
     LayerRun,
@@ -28,22 +28,17 @@ from transformer.training.run_config import (
 from transformer.training.run_folder import RunError, Status
 
 
-@dataclass(frozen=True)
-class RunInfo:
+@dataclass(frozen=True, kw_only=True)
+class RunInfo(Entry):
     """The current state of a run.
 
     Attributes:
-        holders: ids of the visitors who own the run, in the order of their requests; never
-            displayed. Empty for runs of the command line.
         created: unix time, seconds; 0 if unknown.
         queue_position: 1 is next; None if the run is not queued.
         progress: fraction of the training that is done, 0 to 1; None if unknown.
         seconds_left: remaining training time of a running run; None if unknown.
         pending_command: "pause" or "stop" until a running run has executed it, else "".
-        turn: number in the order of submission; a resumed run keeps its own.
-        first: whether it has priority over all runs without priority.
         shipped: whether it is part of the app; then it has no holders.
-        address: network address of the owner as the page gives it; "" if unknown.
         shared: whether others than its holders may see it; a run on uploaded pairs is private until
             its owner shares it.
         task: one of `text.tasks`; "" for other runs.
@@ -56,21 +51,15 @@ class RunInfo:
         fingerprint: `run_fingerprint` of its settings; "" if the run is not shared.
     """
 
-    name: str
-    title: str
-    holders: tuple[str, ...]
-    status: Status
-    reason: str
-    step: int
-    created: float
+    title: str = ""
+    reason: str = ""
+    step: int = 0
+    created: float = 0.0
     queue_position: int | None = None
     progress: float | None = None
     seconds_left: float | None = None
     pending_command: str = ""
-    turn: int = 0
-    first: bool = False
     shipped: bool = False
-    address: str = ""
     shared: bool = True
     task: str = ""
     kind: str = ""
@@ -79,11 +68,6 @@ class RunInfo:
     requester: str = ""
     steps: int = 0
     fingerprint: str = ""
-
-    @property
-    def owner(self) -> str:
-        """The first holder, whose quota in the queue the run uses; "" if it has no holder."""
-        return self.holders[0] if self.holders else ""
 
     def held_by(self, visitor: str) -> bool:
         """Whether this visitor is one of its holders."""
@@ -117,9 +101,8 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
     command = folder.control().command if status == "running" else "run"
     training_run = config if isinstance(config, TrainingRun) else None
     return RunInfo(
-        name=folder.name,
+        **position_fields(folder, job),
         title=config.title or folder.name,
-        holders=() if folder.shipped else folder.holders(job),
         status=status,
         reason=str(state.get("reason", "")),
         step=max(
@@ -129,10 +112,7 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
         progress=1.0 if status == "finished" else _last_progress(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
         pending_command="" if command == "run" else command,
-        turn=int_or_zero(job.get("turn")),
-        first=job.get("first") is True,
         shipped=folder.shipped,
-        address=str(job.get("address") or ""),
         shared=is_shared(config, job),
         task=config.task if isinstance(config, TaskRun) else "",
         kind=config.kind,

@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from transformer.app_folders import data_path
 from transformer.jobs.errors import JobError, as_job_error
-from transformer.jobs.folder import JobFolder, archive, check_files, check_owner
+from transformer.jobs.folder import JobFolder, archive, check_data, check_owner
 from transformer.jobs.info import (
     RunInfo,
     check_sole_holder,
@@ -30,7 +30,7 @@ from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.shares import Requester
 from transformer.jobs.shipped import find_shipped, shipped_infos
 from transformer.jobs.worker_pool import Executor, WorkerPool
-from transformer.training.run_config import TrainingRun
+from transformer.training.run_config import PairsRun, TrainingRun
 from transformer.training.run_folder import Command
 
 RUNS_VARIABLE = "HEADS_UP_RUNS"
@@ -94,7 +94,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         self,
         config: TrainingRun,
         owner: str,
-        files: Mapping[str, bytes] | None = None,
+        pairs: bytes = b"",
         *,
         address: str = "",
         first: bool = False,
@@ -103,17 +103,16 @@ class Jobs(AbstractContextManager["Jobs"]):
         """Queue a run and return its name.
 
         Args:
-            files: contents of files for the run folder, by name.
+            pairs: the visitor's sentence pairs, for a run on them.
             address: network address of the owner in any notation; "" if unknown.
             first: give the run priority over all runs that do not have it.
             reuse: if there is a run with the same fingerprint, add the owner to its holders instead
                 of queueing another one.
 
-        Raises JobError if a limit is exceeded, naming it, or a file is invalid.
+        Raises JobError if a limit is exceeded, naming it, or the data are invalid.
         """
-        files = files or {}
         check_owner(owner)
-        config = self._checked(config, files)
+        config = self._checked(config, pairs)
         with as_job_error("the run could not be written"), self._queue.locked():
             infos = self._infos()
             name = find_same_run(config, infos) if reuse else ""
@@ -123,7 +122,7 @@ class Jobs(AbstractContextManager["Jobs"]):
                 is_first = first or folder.job().get("first") is True
                 folder.change_job(holders=[*current_holders], first=is_first)
             else:
-                [name] = self._add([config], [owner], owner, address, infos, files, first)
+                [name] = self._add([config], [owner], owner, address, infos, pairs, first)
         self._start_workers()
         return name
 
@@ -143,10 +142,10 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError as `submit`.
         """
-        configs = [self._checked(config, {}) for config in configs]
+        configs = [self._checked(config) for config in configs]
         owners = owners or [owner] * len(configs)
         with as_job_error("the run could not be written"), self._queue.locked():
-            names = self._add(configs, owners, owner, address, self._infos(), {}, first=False)
+            names = self._add(configs, owners, owner, address, self._infos())
         self._start_workers()
         return names
 
@@ -167,7 +166,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError as `submit`.
         """
-        config = self._checked(config, {})
+        config = self._checked(config)
 
         def finish(folder: JobFolder) -> None:
             shutil.copytree(checkpoint, folder.checkpoint_path)
@@ -177,14 +176,14 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         with as_job_error("the run could not be written"), self._queue.locked():
             infos = self._infos()
-            [name] = self._add([config], [owner], owner, address, infos, {}, False, finish)
+            [name] = self._add([config], [owner], owner, address, infos, complete=finish)
         return name
 
-    def _checked(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
-        """Return the config with its minutes set. Raises JobError for an exceeded limit or an
-        invalid file."""
-        config = self.limits.check_run(config, files)
-        check_files(config, files)
+    def _checked(self, config: TrainingRun, pairs: bytes = b"") -> TrainingRun:
+        """Return the config with its minutes set. Raises JobError for an exceeded limit or invalid
+        data."""
+        config = self.limits.check_run(config, pairs)
+        check_data(config, pairs)
         return config
 
     def _add(
@@ -194,16 +193,16 @@ class Jobs(AbstractContextManager["Jobs"]):
         requester: str,
         address: str,
         infos: Sequence[RunInfo],
-        files: Mapping[str, bytes],
-        first: bool,
+        pairs: bytes = b"",
+        first: bool = False,
         complete: Callable[[JobFolder], None] = lambda _: None,
     ) -> list[str]:
         """Write the folders of new runs, all or none, and return their names. `complete` is called
         with each folder before others can see it."""
         for visitor in (requester, *owners):
             check_owner(visitor)
-        stored = [Requester(info.owner, info.address) for info in infos]
-        waiting = [Requester(i.owner, i.address) for i in infos if i.status == "queued"]
+        stored = [info.requested_by for info in infos]
+        waiting = [info.requested_by for info in infos if info.status == "queued"]
         self.limits.check_capacity(waiting, stored, Requester(requester, address), len(configs))
         self.limits.check_disk(shutil.disk_usage(self._queue.root).free)
         next_turn = 1 + max((info.turn for info in infos), default=0)
@@ -217,8 +216,10 @@ class Jobs(AbstractContextManager["Jobs"]):
                     job["first"] = True
                 if owner != requester:
                     job["requester"] = requester
-                all_files = [*files.items(), ("config.json", content.encode())]
-                folders.append(self._queue.add(self._new_name(config.title), all_files, job))
+                files = {"config.json": content.encode()}
+                if isinstance(config, PairsRun):
+                    files[config.pairs] = pairs
+                folders.append(self._queue.add(self._new_name(config.title), files, job))
             for index, folder in enumerate(folders):
                 complete(folder)
                 folders[index] = self._queue.publish(folder)
@@ -249,9 +250,9 @@ class Jobs(AbstractContextManager["Jobs"]):
             self._requeue_orphans()
             return [info for info in self._infos() if owner is None or info.held_by(owner)]
 
-    def _requeue_orphans(self) -> None:
+    def _requeue_orphans(self, folders: Sequence[JobFolder] | None = None) -> None:
         with suppress(OSError):  # a full disk; the next call tries again
-            if self._queue.requeue_orphans():
+            if self._queue.requeue_orphans(folders):
                 self._start_workers()
 
     def shipped(self) -> list[RunInfo]:
@@ -259,19 +260,15 @@ class Jobs(AbstractContextManager["Jobs"]):
         return shipped_infos(self._shipped) if self._shipped else []
 
     def run(self, name: str) -> RunInfo:
-        """Return the state of one run. Raises JobError if there is no such run."""
-        self._queue.folder(name)
-        for info in self.runs():
-            if info.name == name:
-                return info
-        raise JobError(f"there is no run {name!r}; it may have been deleted")
-
-    def info(self, name: str) -> RunInfo:
-        """Return the state of one run in the queue or in the app, without its queue position; reads
-        no other run. Raises JobError if there is no such run."""
-        info = read_run_info(self.folder(name))
+        """Return the state of one run in the queue or in the app; reads the other runs only for its
+        queue position. Raises JobError if there is no such run."""
+        folder = self.folder(name)
+        self._requeue_orphans([folder])
+        info = read_run_info(folder)
         if info is None:
             raise JobError(f"there is no run {name!r}; it may have been deleted")
+        if info.status == "queued":
+            return next((other for other in self.runs() if other.name == name), info)
         return info
 
     def folder(self, name: str) -> JobFolder:

@@ -7,7 +7,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -186,7 +186,7 @@ class Limits(Record):
         minimum = 1 if self.workers else min(cores(), 2)
         return max(minimum, cores() // self.processes)
 
-    def check_run(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
+    def check_run(self, config: TrainingRun, uploaded: bytes = b"") -> TrainingRun:
         """Return the run with its minutes set. Raises JobError if a setting exceeds a limit, with
         both numbers."""
         training, options = config.training, config.options if isinstance(config, TaskRun) else {}
@@ -199,8 +199,7 @@ class Limits(Record):
         )
         self._check_at_most("{} pairs would be generated", pairs, self.pairs)
         self._check_at_most("{} minutes were requested", training.minutes, self.minutes)
-        size = sum(len(content) for content in files.values())
-        self._check_at_most("the files have {} bytes", size, self.upload_bytes)
+        self._check_at_most("the files have {} bytes", len(uploaded), self.upload_bytes)
         minutes = training.minutes or self.minutes
         return replace(config, training=replace(training, minutes=minutes))
 

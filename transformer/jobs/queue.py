@@ -10,11 +10,11 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import NAME, JobFolder, int_or_zero
@@ -71,51 +71,45 @@ class Kind:
     local_only: bool = False
 
 
-class Queued(Protocol):
-    """What the order of the queue depends on."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def status(self) -> Status: ...
-    @property
-    def turn(self) -> int: ...
-    @property
-    def first(self) -> bool: ...
-    @property
-    def owner(self) -> str: ...
-    @property
-    def address(self) -> str: ...
-
-
-Item = TypeVar("Item", bound=Queued)
-
-
-def queue_order(items: Iterable[Item]) -> list[Item]:
-    """Return the queued items, next one first: those with priority, then by `shares.fair_order`."""
-    items = list(items)
-    running = [item for item in items if item.status == "running"]
-    waiting = [item for item in items if item.status == "queued"]
-    by_arrival = sorted(waiting, key=lambda item: (item.turn, item.name))
-    order = fair_order(by_arrival, running, lambda item: Requester(item.owner, item.address))
-    return sorted(order, key=lambda item: not item.first)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A queued or running job; `asked_at` is when a page last asked for it, in seconds."""
+    """A job, with what its position in the queue depends on.
 
-    folder: JobFolder
+    Attributes:
+        holders: ids of the visitors who own it, in the order of their requests; never displayed.
+            Empty for runs of the command line.
+        turn: number in the order of submission; a resumed run keeps its own.
+        first: whether it has priority over all jobs without priority.
+        address: network address of the owner as the page gives it; "" if unknown.
+    """
+
+    name: str
     status: Status
-    turn: int
-    first: bool
-    owner: str
-    address: str
-    asked_at: float
+    holders: tuple[str, ...] = ()
+    turn: int = 0
+    first: bool = False
+    address: str = ""
 
     @property
-    def name(self) -> str:
-        return self.folder.name
+    def owner(self) -> str:
+        """The first holder, whose quota in the queue the job uses; "" if it has no holder."""
+        return self.holders[0] if self.holders else ""
+
+    @property
+    def requested_by(self) -> Requester:
+        return Requester(self.owner, self.address)
+
+
+Item = TypeVar("Item", bound=Entry)
+
+
+def queue_order(entries: Iterable[Item]) -> list[Item]:
+    """Return the queued jobs, next one first: those with priority, then by `shares.fair_order`."""
+    entries = sorted(entries, key=lambda entry: (entry.turn, entry.name))
+    running = [entry for entry in entries if entry.status == "running"]
+    waiting = [entry for entry in entries if entry.status == "queued"]
+    order = fair_order(waiting, running, lambda entry: entry.requested_by)
+    return sorted(order, key=lambda entry: not entry.first)
 
 
 @dataclass(frozen=True)
@@ -167,15 +161,18 @@ class Queue:
         if not self.kind.newest_first:
             return queue_order(entries)
         waiting = [entry for entry in entries if entry.status == "queued"]
-        return sorted(waiting, key=lambda entry: entry.asked_at, reverse=True)
+        return sorted(waiting, key=lambda entry: self._job(entry).asked_at, reverse=True)
+
+    def _job(self, entry: Entry) -> JobFolder:
+        return JobFolder(self.root / entry.name)
 
     def drop_abandoned(self) -> list[Entry]:
         """Remove queued jobs that no page has asked for; return the other entries. The caller holds
         the lock."""
         entries = []
         for entry in self.entries():
-            if entry.status == "queued" and self.is_abandoned(entry.folder):
-                self.remove(entry.folder)
+            if entry.status == "queued" and self.is_abandoned(self._job(entry)):
+                self.remove(self._job(entry))
             else:
                 entries.append(entry)
         return entries
@@ -185,13 +182,13 @@ class Queue:
         limit = self.kind.abandoned_after
         return bool(limit) and time.time() - folder.asked_at > limit
 
-    def add(self, name: str, files: Sequence[tuple[str, bytes]], job: dict[str, Any]) -> JobFolder:
+    def add(self, name: str, files: Mapping[str, bytes], job: dict[str, Any]) -> JobFolder:
         """Write a new folder under a hidden name and return it; `publish` makes it a job. Raises
         OSError."""
         folder = JobFolder(self.root / f"{_NEW_PREFIX}{name}")
         try:
             folder.path.mkdir()
-            for file, content in files:
+            for file, content in files.items():
                 (folder.path / file).write_bytes(content)
             folder.change_job(**job)
             folder.lock_path.touch()
@@ -228,7 +225,7 @@ class Queue:
         OSError if its state cannot be written; it then stays queued."""
         with self.locked():
             for entry in self.order(self.drop_abandoned()):
-                folder = entry.folder
+                folder = self._job(entry)
                 lock = try_lock(folder.lock_path)
                 if lock is None:  # another process is about to release it
                     continue
@@ -321,15 +318,18 @@ def _read_entry(folder: JobFolder) -> Entry | None:
     job = folder.job()
     if job.get("deleted"):
         return None
-    return Entry(
-        folder,
-        status,
-        turn=int_or_zero(job.get("turn")),
-        first=job.get("first") is True,
-        owner=next(iter(folder.holders(job)), ""),
-        address=str(job.get("address") or ""),
-        asked_at=folder.asked_at,
-    )
+    return Entry(status=status, **position_fields(folder, job))
+
+
+def position_fields(folder: JobFolder, job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of `Entry` that are stored in job.json, whose content is `job`."""
+    return {
+        "name": folder.name,
+        "holders": folder.holders(job),
+        "turn": int_or_zero(job.get("turn")),
+        "first": job.get("first") is True,
+        "address": str(job.get("address") or ""),
+    }
 
 
 def _is_orphan(folder: JobFolder) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from transformer.jobs import (
     ComputationService,
@@ -62,23 +62,21 @@ def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
     return Jobs(folder, allowed, executor=_executor(allowed), shipped=shipped)
 
 
-def start_run(
-    config: TrainingRun, files: Mapping[str, bytes] | None = None, open_run: str = ""
-) -> None:
+def start_run(config: TrainingRun, pairs: bytes = b"", open_run: str = "") -> None:
     """Queue a run of this visitor, or join an equal one, and open its page; for callbacks.
 
     Args:
-        files: contents of files for the run folder, by name.
+        pairs: the visitor's sentence pairs, for a run on them.
         open_run: the run on the page, so that the second click of a double click is ignored.
 
-    Raises JobError if a limit is exceeded or a file is invalid.
+    Raises JobError if a limit is exceeded or the data are invalid.
     """
     if state.page_view().run != open_run:
         return  # a double click
     name = jobs().submit(
         config,
         visitor.current_id(),
-        files,
+        pairs,
         address=visitor.address_hash(),
         first=live_classes.is_teacher(),
         reuse=True,
@@ -87,15 +85,15 @@ def start_run(
 
 
 def run_info(name: str) -> RunInfo:
-    """Return the status of one run; reads the other runs only if it is queued.
+    """Return the status of one run.
 
     Raises:
         JobError: if there is no such run, or this visitor may not see it.
     """
-    info = jobs().info(name)
+    info = jobs().run(name)
     if not info.visible_to(visitor.current_id()):
         raise JobError("this run trains on its owner's sentences and is not shared")
-    return jobs().run(name) if info.status == "queued" else info
+    return info
 
 
 def runs() -> list[RunInfo]:

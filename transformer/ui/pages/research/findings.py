@@ -19,6 +19,7 @@ from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
 from transformer.figures.interval_chart import format_value, measurement_chart
 from transformer.jobs import Computation, ComputationStatus
+from transformer.jobs.computation import LatestResult
 from transformer.measures.naming import file_name
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.research import Research
@@ -58,8 +59,9 @@ def show(model: Model) -> None:
         fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(
             computations, done_names, live
         )
+    latest = computation_service().latest()
     results = {
-        name: _latest_result(model, name, status, shipped.get(name))
+        name: _latest_result(latest.get(subject(model, name)), status, shipped.get(name))
         for name, status in statuses.items()
     }
     with summary:
@@ -200,15 +202,16 @@ class FindingResult:
 
 
 def _latest_result(
-    model: Model, name: str, status: ComputationStatus, shipped: SavedFinding | None
+    latest: LatestResult | None, status: ComputationStatus, shipped: SavedFinding | None
 ) -> FindingResult | None:
-    """Return the latest result of this server, else the one shipped with the checkpoint."""
-    last = computation_service().latest(subject(model, name))
-    if status.status == "done" and not (last and last.key == status.key):
-        values = computation_service().result(status.key)  # not yet stored as the latest
+    """Return the result on these sentences, else the latest one of this server, else the one
+    shipped with the checkpoint."""
+    if status.status == "done" and not (latest and latest.key == status.key):
+        values = computation_service().result(status.key)
         return FindingResult(values, measured_over(values))
-    if last and last.result:
-        return FindingResult(last.result, measured_over(last.result, last.measured_at))
+    if latest:
+        values = computation_service().result(latest.key)
+        return FindingResult(values, measured_over(values, latest.measured_at))
     if shipped:
         measured = measured_over(shipped.result, shipped.measured_at)
         return FindingResult(shipped.result, f"Included with the app: {measured}")

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
 from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import PAIRS_FILE, default_settings, make_run_config
+from transformer.training.recipe import default_settings, make_run_config
 from transformer.training.run_config import INSPECT, TrainingRun
 from transformer.ui.pages.training import own_pairs
 from transformer.ui.pages.training.curves import CHOSEN_PROBES
@@ -135,16 +135,16 @@ def config(draft: Draft) -> TrainingRun:
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Add sentence pairs first: paste them or upload a file.")
-    return live_jobs.jobs().limits.check_run(run, files(draft))
+    return live_jobs.jobs().limits.check_run(run, pairs(draft))
 
 
 def title(draft: Draft) -> str:
     return TASKS[draft.task].title if draft.task else "My own sentences"
 
 
-def files(draft: Draft) -> dict[str, bytes]:
-    """Return the files to store next to the run's config.json."""
-    return {} if draft.task else {PAIRS_FILE: own_pairs.tsv(draft.pairs)}
+def pairs(draft: Draft) -> bytes:
+    """Return the visitor's sentence pairs, to be stored next to the run's config.json."""
+    return b"" if draft.task else own_pairs.tsv(draft.pairs)
 
 
 @lru_cache

@@ -300,8 +300,8 @@ def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -
 
 
 def _submit(current: Draft) -> None:
-    config, files = draft.config(current), draft.files(current)
-    if attempt("train", lambda: live_jobs.start_run(config, files)):
+    config, pairs = draft.config(current), draft.pairs(current)
+    if attempt("train", lambda: live_jobs.start_run(config, pairs)):
         draft.close_form()
 
 
