@@ -46,7 +46,7 @@ from transformer.inference.alternatives import word_alternatives
 from transformer.measures.kinds import Head
 from transformer.model import Transformer
 from transformer.text.batching import pad_batch
-from transformer.training.layer_race import make_layer_run_config, train_layers
+from transformer.training.layer_race import make_layer_run_config
 from transformer.training.learner import Learner
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TrainingRun
@@ -156,7 +156,7 @@ def training(translator: Translator) -> None:
             sizes = {"layer": layer, "steps": 2, "batch_tokens": 200}
             layers = make_layer_run_config(settings=sizes, device=device)
             race.write_config(layers)
-            assert train_layers(race, layers) == "finished", race.state()["reason"]
+            assert train_run(race.path) == "finished", race.state()["reason"]
 
 
 def precision_and_r_drop(translator: Translator) -> None:

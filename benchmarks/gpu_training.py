@@ -44,10 +44,11 @@ from transformer.model.positions import SinusoidalPositions
 from transformer.text import Vocabulary
 from transformer.text.examples import Pairs
 from transformer.text.languages import front_matter
-from transformer.training.command import load_start_checkpoint
-from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
+from transformer.training.command import check_start_checkpoint
+from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.run_folder import RunFolder
 from transformer.training.schedule import learning_rate
+from transformer.training.train_folder import load_start_weights
 
 MAX_FILE_BYTES, MAX_WEIGHT_FILES = 15_000_000, 3
 SMOOTHING = 0.1
@@ -156,9 +157,9 @@ def train(options: argparse.Namespace) -> None:
             f"the weights need more than {MAX_WEIGHT_FILES} files; use a smaller model"
         )
     if options.start_from:
-        start = load_start_checkpoint(options.start_from, config, own_vocabulary=True)
+        check_start_checkpoint(options.start_from, config, own_vocabulary=True)
         vocabulary = Vocabulary.load(options.folder / "vocabulary.model")
-        model.load_state_dict(start.model_for(vocabulary).state_dict())
+        load_start_weights(model, vocabulary, options.start_from)
     rows, valid = load_rows(options.folder / "rows.npy.xz", device)
     size = min(len(rows), max(1, options.batch_tokens // (2 * rows.shape[2])))
     size = max(1, size // 2) if options.r_drop else size
@@ -237,7 +238,7 @@ def prepare(options: argparse.Namespace) -> None:
     """Write config.json, vocabulary.model and rows.npy.xz, and print their size."""
     added = [value.rpartition("=") for value in options.add]
     corpus = TrainingPairs.from_files(
-        [options.train], [options.valid], [path for path, _, _ in added]
+        [options.train], [options.valid], {path: float(weight) for path, _, weight in added}
     )
     settings = TrainingConfig(
         concat_prob=options.concat_prob,
@@ -251,8 +252,8 @@ def prepare(options: argparse.Namespace) -> None:
         if options.vocabulary:
             shutil.copy(options.vocabulary, run.vocabulary_path)
         max_len = options.length - 1
-        prepare_data(run, corpus, vocab_size=options.vocab_size, max_len=max_len, log=print)
-        data = open_prepared_data(run, [float(weight) for _, _, weight in added])
+        size = options.vocab_size
+        data = prepare_data(run, corpus, vocab_size=size, max_len=max_len, log=print)
         epochs = (data.epoch(settings, epoch) for epoch in range(options.epochs))
         rows = pack(itertools.chain.from_iterable(map(_pairs, epochs)), options.length)
         valid = pack(_pairs(data.valid), options.length)

@@ -33,13 +33,13 @@ from transformer.model import Transformer
 from transformer.model.attention import causal_mask
 from transformer.model.positions import sinusoidal
 from transformer.text.batching import Batch, make_batch
-from transformer.training.data import TrainingPairs, epoch_plan, prepare_data
+from transformer.training.data import TrainingPairs, epoch_plan, fit_vocabulary, prepare_data
 from transformer.training.learner import Learner
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunFolder
 from transformer.training.schedule import learning_rate
-from transformer.training.train_folder import fit_vocabulary, train_run
+from transformer.training.train_folder import train_run
 
 GOAL = 0.99
 """Fraction of whole reversed sequences that are correct."""

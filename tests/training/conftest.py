@@ -13,9 +13,10 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
 from transformer.training.data import PreparedData, TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
+from transformer.training.run_config import PairsRun
 from transformer.training.run_folder import RunFolder
+from transformer.training.train_folder import TranslationTask
 from transformer.training.trainer import Report, Trainer
-from transformer.training.translation_task import TranslationTask
 
 SHAPE: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
 SETTINGS: dict[str, Any] = {
@@ -70,15 +71,14 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
         data: PreparedData = data,
         **settings: Any,
     ) -> Trainer:
-        run, device = RunFolder(tmp_path / name), torch.device("cpu")
-        model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | (shape or {})))
-        config, loop = TrainingConfig(**(SETTINGS | settings)), run.loop_state()
-        task = TranslationTask(
-            run, model_config, config, data, loop, device=device,
-            card=lambda loop, averaged: f"step {loop.step}, mean of {averaged}",
-            probe_set=probe_set,
-        )  # fmt: skip
-        return Trainer(run, config, task, loop, device=device, report=report)
+        run = RunFolder(tmp_path / name)
+        config = PairsRun(
+            pairs="pairs.tsv",
+            model=ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | (shape or {}))),
+            training=TrainingConfig(**(SETTINGS | settings)),
+        )
+        task = TranslationTask(run, config, data, run.loop_state(), torch.device("cpu"), probe_set)
+        return Trainer(run, config.training, task, report=report)
 
     return make
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
+from tests.training.conftest import MakeTrainer, call_at, losses
 from transformer.config import TrainingConfig
 from transformer.training import trainer as trainer_module
 from transformer.training.run_folder import Control, LoopState, RunFolder
@@ -65,10 +64,10 @@ def test_a_changed_file_is_read_at_most_once_per_interval(
         run.write_control(command="pause")
         reads.clear()
         control.poll()
-        assert not control.pause_requested
+        assert control.requested_end is None
         for clock[0] in (0.11, 0.5):
             control.poll()
-            assert control.pause_requested
+            assert control.requested_end == "paused"
         assert reads == [0.11]
         assert not control.save_requested
         run.write_control(save=1)
@@ -79,72 +78,24 @@ def test_a_changed_file_is_read_at_most_once_per_interval(
         assert not control.save_requested
 
 
-def test_stop_saves_after_the_current_step(make_trainer: MakeTrainer) -> None:
-    trainer = make_trainer(report=call_at(7, lambda: trainer.run.write_control(command="stop")))
-    assert trainer.train() == "cancelled"
-    assert trainer.run.state()["reason"] == "stopped after step 7"
-    assert make_trainer().loop.step == 7
-
-
-def test_pause_does_not_change_the_steps(make_trainer: MakeTrainer) -> None:
-    """The run is paused at step 6, then resumed; its steps equal those of a run without a pause."""
-    reference = make_trainer("reference")
-    reference.train()
-    observed: dict[str, Any] = {}
-
-    def pause() -> None:
-        trainer.run.write_control(command="pause")
-        resumer.start()
-
-    def resume() -> None:
-        deadline = time.monotonic() + 20
-        while trainer.run.state()["status"] != "paused" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        start = time.process_time()
-        time.sleep(0.4)
-        observed["cpu_seconds"] = time.process_time() - start
-        observed["state"] = trainer.run.state()
-        observed["steps"] = trainer.run.metrics()[-1]["step"]
-        trainer.run.write_control(command="run", save=1)
-
-    resumer = threading.Thread(target=resume)
-    trainer = make_trainer("paused", report=call_at(6, pause))
-    start = time.monotonic()
-    assert trainer.train() == "finished"
-    duration = time.monotonic() - start
-    resumer.join()
-    assert (observed["state"]["status"], observed["steps"]) == ("paused", 6)
-    assert observed["state"]["reason"] == "paused after step 6"
-    assert observed["cpu_seconds"] < 0.2
-    assert trainer.loop.seconds < duration - 0.4
-    assert losses(trainer.run) == losses(reference.run)
-    assert trainer.run.state()["status"] == "finished"
-
-
-def test_a_stop_ends_a_pause(make_trainer: MakeTrainer) -> None:
-    def pause() -> None:
-        trainer.run.write_control(command="pause")
-        threading.Timer(0.2, lambda: trainer.run.write_control(command="stop")).start()
-
-    trainer = make_trainer(report=call_at(3, pause))
-    assert trainer.train() == "cancelled"
-    assert make_trainer().loop.step == 3
-
-
-def test_run_killed_in_a_pause_resumes_there(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("command", "status", "reason"),
+    [("stop", "cancelled", "stopped after step 7"), ("pause", "paused", "paused after step 7")],
+)
+def test_stop_and_pause_save_after_the_current_step(
+    command: str, status: str, reason: str, make_trainer: MakeTrainer
 ) -> None:
+    """The resumed run takes the same steps as one without an interruption."""
     reference = make_trainer("reference")
     reference.train()
-    trainer = make_trainer(report=call_at(3, lambda: trainer.run.write_control(command="pause")))
-    with monkeypatch.context() as patch:
-        patch.setattr("transformer.training.trainer.time.sleep", kill)
-        with pytest.raises(KilledError):
-            trainer.train()
+    trainer = make_trainer(report=call_at(7, lambda: trainer.run.write_control(command=command)))
+    assert trainer.train() == status
+    state = trainer.run.state()
+    assert (state["status"], state["reason"]) == (status, reason)
     trainer.run.write_control(command="run")
     resumed = make_trainer()
-    assert resumed.loop.step == 3
-    resumed.train()
+    assert resumed.loop.step == 7
+    assert resumed.train() == "finished"
     assert losses(resumed.run) == losses(reference.run)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from transformer.text import Vocabulary
 from transformer.training import data as data_module
-from transformer.training.data import TrainingPairs, epoch_plan, open_prepared_data, prepare_data
+from transformer.training.data import TrainingPairs, epoch_plan, prepare_data
 from transformer.training.run_folder import RunFolder
 
 Pairs = list[tuple[str, str]]
@@ -52,7 +52,7 @@ def test_prepared_data_is_reused(
 ) -> None:
     run, messages = RunFolder(tmp_path / "run"), []
     corpus = TrainingPairs.from_files([write_pairs(tmp_path / "p.tsv", pairs)])
-    monkeypatch.setattr(data_module, "LOG_INTERVAL_PAIRS", 150)
+    monkeypatch.setattr(data_module, "LOG_INTERVAL_PAIRS", 98)
     data = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
     dropped = data.train.n_dropped
     assert 0 < dropped < 196
@@ -90,7 +90,7 @@ def test_another_vocabulary_is_refused(
     prepare_data(run, corpus, vocab_size=310, max_len=64)
     vocabulary.save(run.vocabulary_path)
     with pytest.raises(ValueError, match=r"train\.arrow was built with the vocabulary"):
-        open_prepared_data(run)
+        prepare_data(run, corpus, vocab_size=310, max_len=64)
     assert run.is_prepared
     run.delete_text()
     assert not run.is_prepared

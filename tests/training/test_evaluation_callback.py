@@ -19,7 +19,6 @@ from transformer.training.data import PreparedData
 from transformer.training.evaluation_callback import MAX_TIME_SHARE, EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run_folder import RunFolder
-from transformer.training.trainer import Trainer
 
 
 @pytest.fixture
@@ -27,19 +26,11 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
     return ProbeSet(probes=pairs[:2], valid=pairs[2:12], language=True)
 
 
-def without_time_limit(trainer: Trainer) -> Trainer:
-    """Let evaluations seem to take no time, so that none is delayed; return the trainer."""
-    callback = translation_task(trainer).callback
-    assert callback is not None
-    callback.clock = lambda: 0.0
-    return trainer
-
-
 def test_evaluation_equals_the_translators_results(
     make_trainer: MakeTrainer, data: PreparedData, probe_set: ProbeSet
 ) -> None:
     """Compare the last snapshot, examples and metrics with traces of the trained model."""
-    trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=12, average=1))
+    trainer = make_trainer(probe_set=probe_set, steps=12, average=1)
     trainer.train()
     run = trainer.run
     translator = Translator(trainer.learner.model.eval(), data.vocabulary)
@@ -88,11 +79,11 @@ def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set
     """A run that is stopped between evaluations and resumed takes the same steps, too."""
     reference = make_trainer("reference")
     reference.train()
-    evaluated = without_time_limit(make_trainer("evaluated", probe_set=probe_set))
+    evaluated = make_trainer("evaluated", probe_set=probe_set)
     evaluated.train()
-    stopped = without_time_limit(make_trainer("resumed", probe_set=probe_set, steps=7))
+    stopped = make_trainer("resumed", probe_set=probe_set, steps=7)
     stopped.train()
-    resumed = without_time_limit(make_trainer("resumed", probe_set=probe_set))
+    resumed = make_trainer("resumed", probe_set=probe_set)
     resumed.train()
     steps = [
         [entry for entry in losses(t.run) if entry[0] > 0] for t in (reference, evaluated, resumed)
@@ -129,9 +120,9 @@ class TimedEvaluations:
             self.time += seconds
             return {"n": 1}
 
-        def write_snapshot(step: int) -> dict[str, int]:
+        def write_snapshot(step: int) -> None:
             self.snapshot_steps.append(step)
-            return advance_clock(
+            advance_clock(
                 snapshot_seconds
                 if first_seconds is None or self.snapshot_steps[1:]
                 else first_seconds
@@ -165,10 +156,10 @@ def test_evaluations_without_a_time_limit_are_at_fixed_steps(
 def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
     evaluations = TimedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0)
     n_measured = 0
-    for step, was_measured in evaluations.run_steps(1000, 0.1):
+    for _, was_measured in evaluations.run_steps(1000, 0.1):
         n_measured += was_measured
-        if step > 400:  # the second measurement waits for its share of the time
-            assert callback.seconds_spent <= MAX_TIME_SHARE * evaluations.time + 0.2
+        # The last evaluation may exceed the share by its own time.
+        assert callback.seconds_spent <= MAX_TIME_SHARE * evaluations.time + 0.2 + 2.05
     assert 5 <= n_measured <= 9  # (100 s + evaluations) · 15% / 2 s, less the time of snapshots
     seconds_before = callback.seconds_spent
     # The end is always evaluated.
@@ -197,7 +188,7 @@ def test_slow_first_snapshot_does_not_prevent_later_ones(
 def test_later_snapshots_are_deleted_on_resume(
     make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
-    trainer = without_time_limit(make_trainer(probe_set=probe_set))
+    trainer = make_trainer(probe_set=probe_set)
     trainer.train()
     assert max(trainer.run.snapshots()) == 12
     trainer.run.rewind(5)
@@ -211,7 +202,7 @@ def test_incomplete_files_are_skipped(
     run = RunFolder(tmp_path / "none")
     assert (run.snapshots(), run.snapshot(3), run.labels()) == ([], {}, [])
     assert (run.examples(), run.inspect(), run.metrics()) == ([], {}, [])
-    trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=2))
+    trainer = make_trainer(probe_set=probe_set, steps=2)
     trainer.train()
     run = trainer.run
     complete_examples = run.examples()

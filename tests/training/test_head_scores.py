@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transformer.training.evaluator import aligned_score, just_read_score, previous_token_score
+from transformer.training.evaluator import linked_score, previous_token_score
 
 
 def one_hot(columns: list[int], n_keys: int) -> np.ndarray:
@@ -36,8 +36,8 @@ def test_the_mean_is_over_all_rows_not_over_sentences() -> None:
 def test_weights_on_all_links_of_a_token_are_summed() -> None:
     cross = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]])[None, None]
     links = {(0, 0), (1, 0), (2, 1)}
-    assert aligned_score([cross], [links]) == pytest.approx((0.8 + 0.8) / 2)
-    assert aligned_score([cross], [set()]) is None
+    assert linked_score([cross], [links]) == pytest.approx((0.8 + 0.8) / 2)
+    assert linked_score([cross], [set()]) is None
 
 
 def test_one_head_is_chosen_for_the_whole_corpus() -> None:
@@ -45,11 +45,11 @@ def test_one_head_is_chosen_for_the_whole_corpus() -> None:
     first, second = one_hot([0, 1], 2), one_hot([1, 0], 2)
     cross = np.stack([first, second])[None]
     links = [{(0, 0), (1, 1)}, {(1, 0), (0, 1)}]
-    assert aligned_score([cross, cross], links) == pytest.approx(0.5)
+    assert linked_score([cross, cross], links) == pytest.approx(0.5)
 
 
 def test_just_read_scores_use_the_next_row() -> None:
     cross = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.3, 0.6, 0.1]])[None, None]
     links = {(0, 0), (1, 1)}
-    assert aligned_score([cross], [links]) == pytest.approx((0.9 + 0.8) / 2)
-    assert just_read_score([cross], [links]) == pytest.approx((0.2 + 0.6) / 2)
+    assert linked_score([cross], [links]) == pytest.approx((0.9 + 0.8) / 2)
+    assert linked_score([cross], [links], shift=1) == pytest.approx((0.2 + 0.6) / 2)

@@ -11,7 +11,7 @@ import torch
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
-from transformer.training.data import TrainingPairs
+from transformer.training.data import TrainingPairs, fit_vocabulary
 from transformer.training.estimate import (
     STARTUP_SECONDS,
     Workload,
@@ -21,7 +21,7 @@ from transformer.training.estimate import (
 )
 from transformer.training.recipe import make_run_config
 from transformer.training.run_folder import RunFolder
-from transformer.training.train_folder import fit_vocabulary, train_run
+from transformer.training.train_folder import train_run
 
 
 @pytest.mark.parametrize("task", [*TASKS, None])

@@ -133,8 +133,12 @@ def test_a_changed_file_is_refused(
     capsys.readouterr()
     assert main([*command, "--steps", "3"]) == 1
     error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert f"{files[changed]} has changed since {run.path} was started with it" in error
-    assert "restore the file, or use another run folder" in error
+    if changed == "probes":  # part of config.json
+        assert f"{run.path} was started with probes [(" in error
+        assert "resume it with the same settings, or use another run folder" in error
+    else:
+        assert f"{files[changed]} has changed since {run.path} was started with it" in error
+        assert "restore the file, or use another run folder" in error
     assert run.metrics() == before
     files[changed].write_bytes(content)
     if changed in ("train", "added"):

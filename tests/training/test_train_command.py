@@ -279,8 +279,7 @@ def test_pairs_of_added_tables_are_trained(train: Train, pairs_file: Path, tmp_p
 def test_probes_are_recorded_in_training(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     probes = tmp_path / "probes.tsv"
     probes.write_text("a1\tb1\n", "utf-8")
-    assert train(pairs_file, "--probes", probes)[0] == 1  # no validation pairs
-    assert train(pairs_file, "--valid", pairs_file, "--probes", probes)[0] == 0
+    assert train(pairs_file, "--probes", probes)[0] == 0
     run = RunFolder(tmp_path / "run")
     paths = sorted(run.snapshots_path.glob("*.npz"))
     steps = [int(path.stem) for path in paths]

@@ -19,7 +19,7 @@ from tests.training.conftest import MakeTrainer, call_at, translation_task
 from transformer.checkpoint import load_checkpoint
 from transformer.training.learner import numeric_environment
 from transformer.training.run_folder import TrainingError
-from transformer.training.translation_task import TranslationTask
+from transformer.training.train_folder import TranslationTask
 
 
 def test_a_finished_run_has_all_metrics_and_its_state(make_trainer: MakeTrainer) -> None:
@@ -69,7 +69,8 @@ def test_the_checkpoint_is_the_mean_of_the_saved_weights(make_trainer: MakeTrain
         mean = torch.stack([weights[name] for weights in saved_weights]).double().mean(0)
         torch.testing.assert_close(weight.double(), mean, rtol=2**-11, atol=1e-7)
     card = (trainer.run.checkpoint_path / "README.md").read_text()
-    assert card == "step 11, mean of 3"
+    assert "11 steps of at most 400" in card
+    assert "The weights are the mean of the last 3 saves." in card
 
 
 def test_run_stops_when_patience_is_used_up(

@@ -17,12 +17,11 @@ from transformer.config import (
     ModelConfig,
     TrainingConfig,
 )
+from transformer.text import read_pairs
 from transformer.text.languages import check_languages
-from transformer.training.command import train_command, write_compatible_config
+from transformer.training.command import train_command
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import MAX_PIECES, FilesRun
-from transformer.training.run_folder import RunFolder
-from transformer.training.train_folder import train_run
 
 # The vocabulary sets the ids; fields for imported models cannot be trained.
 NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *IMPORTED_ONLY}
@@ -155,18 +154,14 @@ def run(options: argparse.Namespace) -> int:
         training=TrainingConfig.from_dict(_specified_fields(options, TrainingConfig)),
         device=options.device,
         languages=check_languages(options.languages) if options.languages else None,
+        probes=tuple(read_pairs(options.probes)) if options.probes else (),
     )
     new_vocabulary = options.start_from is not None and options.vocab_size is not None
-    return train_command(
-        options.run,
-        run_config,
-        learn_vocabulary=new_vocabulary,
-        probes=options.probes,
-    )
+    return train_command(options.run, run_config, learn_vocabulary=new_vocabulary)
 
 
 def _train_task(options: argparse.Namespace) -> int:
-    """Write the run's config as the Train page does, and train it."""
+    """Train a task with the config that the Train page makes."""
     file_options = (
         "train",
         "valid",
@@ -189,14 +184,7 @@ def _train_task(options: argparse.Namespace) -> int:
         options=dict(map(_parse_task_option, options.option)),
         device=options.device,
     )
-    run = RunFolder(options.run)
-    with run.locked():
-        write_compatible_config(run, config)
-    if run.control().command != "run":
-        run.write_control(command="run")
-    if train_run(run.path, verbose=True) == "failed":
-        raise RuntimeError(run.state()["reason"])
-    return 0
+    return train_command(options.run, config)
 
 
 def _parse_task_option(text: str) -> tuple[str, int]:

@@ -1,9 +1,10 @@
-"""Training data of a run: pairs of text, encoded into token stores in the run folder."""
+"""The text of a run: pairs of a task or of files, its vocabulary, encoded pairs, batches."""
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,13 +18,17 @@ from transformer.text import Pairs as EncodedPairs
 from transformer.text.store import Ids
 from transformer.text.tasks import TASKS, Task, split
 from transformer.text.typing_noise import typing_variant
-from transformer.training.run_folder import LoopState, RunFolder
+from transformer.training.run_config import FilesRun, PairsRun, TaskRun, TrainingRun
+from transformer.training.run_folder import LoopState, RunError, RunFolder
 
 PairReader = Callable[[], Iterator[tuple[str, str]]]
 HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS = 50, 2000
 DEFAULT_TASK_SIZES = {"n_train": 20_000, "n_valid": 500}
 LOG_INTERVAL_PAIRS = 1_000_000
 SUBWORD_SAMPLING_PROB = 0.5  # fraction of the sources segmented at random if `subword_alpha` > 0
+MAX_WHOLE_WORDS = 100
+"""A text with at most this many distinct words gets one piece per word."""
+MAX_VOCABULARY_SENTENCES = 200_000  # sentences from which pieces are learned
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class TrainingPairs:
     Attributes:
         gold: alignment of each validation pair, if all pairs have one.
         symbols: vocabulary of a toy task; empty if the vocabulary is learned from the text.
-        added: additional training corpora, each with its own weight.
+        added: additional training corpora, with how often an epoch reads each.
         files: what they are read from; a resumed run refuses files with another content.
     """
 
@@ -41,8 +46,30 @@ class TrainingPairs:
     valid: PairReader
     gold: Sequence[set[Link]] = ()
     symbols: Sequence[str] = ()
-    added: Sequence[PairReader] = ()
+    added: Sequence[tuple[PairReader, float]] = ()
     files: Sequence[str | os.PathLike[str]] = ()
+
+    @classmethod
+    def of_run(cls, run: RunFolder, config: TrainingRun) -> TrainingPairs:
+        """Return the text of a run: of a toy task, of pairs in its folder, or of files.
+
+        Raises ValueError for an unknown task or option, a missing file, or own pairs outside the
+        folder.
+        """
+        match config:
+            case TaskRun():
+                return cls.from_task(config.task, config.options, config.training.seed)
+            case PairsRun():
+                if not re.fullmatch(r"\w[\w.-]*", config.pairs):
+                    raise RunError(
+                        f"the pairs must be a file in the run's folder, not {config.pairs!r}"
+                    )
+                return cls.from_files([run.path / config.pairs])
+            case FilesRun():
+                return cls.from_files(
+                    config.train, config.valid, config.added, encoded=run.is_prepared
+                )
+        raise RunError(f"a run of {config.kind} has no text")
 
     @classmethod
     def from_task(cls, name: str, options: Mapping[str, int], seed: int) -> TrainingPairs:
@@ -70,15 +97,15 @@ class TrainingPairs:
         cls,
         train: Sequence[str | os.PathLike[str]],
         valid: Sequence[str | os.PathLike[str]] | None = None,
-        added: Sequence[str | os.PathLike[str]] = (),
+        added: Mapping[str, float] | None = None,
         *,
         encoded: bool = False,
     ) -> TrainingPairs:
         """Read pairs from files: `train` and `valid` are one table or two parallel files each.
 
         Without `valid`, the first training pair and every 50th after it (2,000 at most) are held
-        out for validation. `added` are tables. If the text is `encoded` already, the files may be
-        missing.
+        out for validation. `added` are tables with their weights. If the text is `encoded` already,
+        the files may be missing.
 
         Raises:
             CorpusError: at once for more than two files, a missing file or a folder; for an error
@@ -89,23 +116,19 @@ class TrainingPairs:
                 raise CorpusError(f"give one table or two parallel files, not {len(files)} files")
             if not encoded:
                 read_pairs(*files)  # checks that the files exist, opens nothing yet
-        added_readers = [functools.partial(read_pairs, reader) for reader in added]
-        for reader in () if encoded else added_readers:
-            reader()
-        files = (*train, *(valid or ()), *added)
-        if valid:
-            return cls(
-                lambda: read_pairs(*train),
-                lambda: read_pairs(*valid),
-                added=added_readers,
-                files=files,
-            )
+        tables = added or {}
+        for table in () if encoded else tables:
+            read_pairs(table)
         name = " and ".join(map(str, train))
         return cls(
-            lambda: _holdout_part(read_pairs(*train), name, held_out=False),
-            lambda: _holdout_part(read_pairs(*train), name, held_out=True),
-            added=added_readers,
-            files=files,
+            (lambda: read_pairs(*train))
+            if valid
+            else lambda: _holdout_part(read_pairs(*train), name, held_out=False),
+            (lambda: read_pairs(*valid))
+            if valid
+            else lambda: _holdout_part(read_pairs(*train), name, held_out=True),
+            added=[(functools.partial(read_pairs, table), tables[table]) for table in tables],
+            files=(*train, *(valid or ()), *tables),
         )
 
 
@@ -228,59 +251,83 @@ def prepare_data(
     *,
     vocab_size: int,
     max_len: int,
+    fit: bool = False,
     log: Callable[[str], None] = lambda _: None,
 ) -> PreparedData:
     """Learn the vocabulary and encode the pairs, unless the run folder already has them.
 
     Args:
         max_len: maximum number of ids per side, `</s>` included; longer pairs are left out.
+        fit: adapt the vocabulary's size to the text (`fit_vocabulary`).
         log: called with a sentence for the user about slow steps and dropped pairs.
 
-    Raises ValueError for a text that cannot be read, is empty, or is too small for `vocab_size`;
-    RunError for a file whose content has changed since it was encoded.
+    Raises ValueError for a text that cannot be read, is empty, or is too small for `vocab_size`,
+    and for encoded text of another vocabulary; RunError for a file whose content has changed since
+    it was encoded.
     """
     run.check_files(corpus.files)
     if not run.vocabulary_path.is_file():
-        log(f"learning {vocab_size:,} tokens from the training text")
-        readers = (corpus.train, *corpus.added)
-        sentences = (side for pairs in readers for pair in pairs() for side in pair)
-        Vocabulary.train(sentences, vocab_size).save(run.vocabulary_path)
+        if fit:
+            vocabulary = fit_vocabulary(corpus, vocab_size)
+        else:
+            log(f"learning {vocab_size:,} tokens from the training text")
+            readers = (corpus.train, *(pairs for pairs, _ in corpus.added))
+            sentences = (side for pairs in readers for pair in pairs() for side in pair)
+            vocabulary = Vocabulary.train(sentences, vocab_size)
+        vocabulary.save(run.vocabulary_path)
     vocabulary = Vocabulary.load(run.vocabulary_path)
-    added = ((f"added-{number}", pairs) for number, pairs in enumerate(corpus.added))
-    for name, pairs in (("train", corpus.train), *added, ("valid", corpus.valid)):
+
+    def encoded(name: str, pairs: PairReader) -> TokenStore:
+        def report(n_read: int) -> None:
+            if n_read % LOG_INTERVAL_PAIRS == 0:
+                log(f"{n_read:,} {name} pairs encoded")
+
         path = run.text_path(name)
-        if not path.is_file():
-            store = TokenStore.build(
-                path, pairs(), vocabulary, max_len=max_len, progress=_encoding_logger(name, log)
-            )
-            if store.n_dropped:
-                log(f"{store.n_dropped:,} {name} pairs of more than {max_len} tokens left out")
-    return open_prepared_data(run, [1.0] * len(corpus.added))
+        if path.is_file():
+            return TokenStore.open(path, vocabulary)
+        log(f"encoding the {name} pairs")
+        store = TokenStore.build(path, pairs(), vocabulary, max_len=max_len, progress=report)
+        if store.n_dropped:
+            log(f"{store.n_dropped:,} {name} pairs of more than {max_len} tokens left out")
+        return store
+
+    train = encoded("train", corpus.train)
+    added = [encoded(f"added-{n}", pairs) for n, (pairs, _) in enumerate(corpus.added)]
+    weights = [weight for _, weight in corpus.added]
+    # The validation pairs come last, because they tell whether the text is prepared.
+    return PreparedData(vocabulary, train, encoded("valid", corpus.valid), added, weights)
 
 
-def _encoding_logger(name: str, log: Callable[[str], None]) -> Callable[[int], None]:
-    """Log a sentence now, and return a function that logs one for every million pairs."""
-    log(f"encoding the {name} pairs")
-    reported = 0
+def fit_vocabulary(corpus: TrainingPairs, vocab_size: int) -> Vocabulary:
+    """Return the vocabulary of a corpus, learned from both sides of its training pairs.
 
-    def progress(n_read: int) -> None:
-        nonlocal reported
-        if n_read >= reported + LOG_INTERVAL_PAIRS:
-            reported = n_read
-            log(f"{n_read:,} {name} pairs encoded")
-
-    return progress
-
-
-def open_prepared_data(run: RunFolder, weights: Sequence[float] = ()) -> PreparedData:
-    """Open the files of `prepare_data`; `weights` has one entry for each added corpus.
-
-    Raises FileNotFoundError if a file is missing, ValueError if it does not match the vocabulary.
+    It consists of the symbols of a toy task, or one piece per word of a tiny text, or about
+    `vocab_size` pieces: fewer if the text is too small, more if its characters need more. Raises
+    ValueError for text that cannot be read or yields no vocabulary.
     """
-    vocabulary = Vocabulary.load(run.vocabulary_path)
-    parts = ("train", "valid", *(f"added-{number}" for number in range(len(weights))))
-    train, valid, *added = (TokenStore.open(run.text_path(part), vocabulary) for part in parts)
-    return PreparedData(vocabulary, train, valid, added, weights)
+    if corpus.symbols:
+        return Vocabulary.from_symbols(corpus.symbols)
+    sentences = [side for pair in corpus.train() for side in pair][:MAX_VOCABULARY_SENTENCES]
+    words = sorted({word for sentence in sentences for word in sentence.split()})
+    if len(words) <= MAX_WHOLE_WORDS:
+        try:
+            return Vocabulary.from_symbols(words)
+        except ValueError:  # words that are equal after Unicode normalisation
+            pass
+    return _train_sentencepiece(sentences, vocab_size)
+
+
+def _train_sentencepiece(sentences: Sequence[str], vocab_size: int) -> Vocabulary:
+    """Train a vocabulary, correcting `vocab_size` to a possible one named in the error message."""
+    for _ in range(3):
+        try:
+            return Vocabulary.train(sentences, vocab_size)
+        except ValueError as error:
+            possible_size = re.search(r"ask for (?:at least )?(\d+)", str(error))
+            if possible_size is None or int(possible_size[1]) == vocab_size:
+                raise
+            vocab_size = int(possible_size[1])
+    return Vocabulary.train(sentences, vocab_size)
 
 
 def epoch_plan(

@@ -29,9 +29,9 @@ class EvaluationCallback:
     An evaluation has two parts. The snapshot (attention, examples, Adam's moments) is cheap and due
     at steps 0, 1, 2, 4, 8, … 64 and then 40 times over the run. The measurement (accuracies, BLEU,
     AER) is slower and due only at those 40, or every `measure_every` steps. In a run with a time
-    limit, a part is postponed to a later step if it would bring the time of all evaluations above
-    15% of the run's; otherwise runs with different seeds are evaluated at the same steps.
-    Evaluations do not change what is learned.
+    limit, an evaluation is postponed while the time of all evaluations is above 15% of the run's;
+    otherwise runs with different seeds are evaluated at the same steps. Evaluations do not change
+    what is learned.
     """
 
     def __init__(
@@ -56,11 +56,9 @@ class EvaluationCallback:
         self.evaluator = Evaluator(learner.model, vocabulary, probe_set)
         self.moments = Moments(learner, probe_set.inspect) if probe_set.inspect else None
         self.seconds_spent = 0.0
-        self._fastest_seconds: dict[str, float] = {}  # by part, without its first time
-        self._not_warmed_up = {"snapshot", "measure"}  # the first time of each part is not typical
         # Progress at which the next evaluation is due; unknown until a resumed run continues.
         self._next_due = -1.0 if resumed else 0.0
-        self._due = {"snapshot": False, "measure": False}
+        self._snapshot_due = self._measure_due = False
 
     def before_update(self) -> None:
         """Record the weights before a step; call it before every update."""
@@ -85,44 +83,29 @@ class EvaluationCallback:
             if is_due:
                 self._next_due = _next_due_progress(progress)
             if is_due or (step <= DENSE_STEPS and step & (step - 1) == 0):
-                self._due["snapshot"] = True
+                self._snapshot_due = True
             if self.measure_every:
                 is_due = step % self.measure_every == 0
             if is_due and step:
-                self._due["measure"] = True
-        if final or self._within_budget("snapshot", elapsed):
-            self._run_timed("snapshot", lambda: self._write_snapshot(step))
-        elif self._due["snapshot"]:  # snapshots go first, else measuring could use all the time
+                self._measure_due = True
+        budget = FREE_SECONDS + MAX_TIME_SHARE * elapsed
+        if self.time_limited and self.seconds_spent > budget and not final:
             return {}
-        if final or self._within_budget("measure", elapsed):
-            return self._run_timed("measure", lambda: self.evaluator.measure(full=final))
-        return {}
-
-    def _within_budget(self, part: str, elapsed: float) -> bool:
-        if not self.time_limited:
-            return self._due[part]
-        seconds = self.seconds_spent + self._fastest_seconds.get(part, 0.0)
-        return self._due[part] and seconds <= FREE_SECONDS + MAX_TIME_SHARE * elapsed
-
-    def _run_timed(self, part: str, run_part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        began = self.clock()
-        figures = run_part()
-        seconds = self.clock() - began
-        if part in self._not_warmed_up:
-            self._not_warmed_up.remove(part)
-        else:
-            self._fastest_seconds[part] = min(seconds, self._fastest_seconds.get(part, seconds))
-        self.seconds_spent += seconds
-        self._due[part] = False
+        began, figures = self.clock(), {}
+        if self._snapshot_due or final:
+            self._write_snapshot(step)
+        if self._measure_due or final:
+            figures = self.evaluator.measure(full=final)
+        self._snapshot_due = self._measure_due = False
+        self.seconds_spent += self.clock() - began
         return figures
 
-    def _write_snapshot(self, step: int) -> dict[str, Any]:
+    def _write_snapshot(self, step: int) -> None:
         evaluator = self.evaluator
         self.run.write_snapshot(step, evaluator.attention(), evaluator.labels())
         self.run.append_examples(step, evaluator.examples())
         if self.moments and (update := self.moments.after_update()):
             self.run.write_inspect(update)
-        return {}
 
 
 def _next_due_progress(progress: float) -> float:

@@ -16,14 +16,14 @@ from torch import Tensor
 
 from transformer.analysis.alignment.error_rate import attention_errors
 from transformer.analysis.corpora.gold import Link
-from transformer.hooks import Hooks, ReadOnly
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding, output_limit
 from transformer.inference.trace import WEIGHTS
+from transformer.inference.trace_recording import Recording
 from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.text.batching import by_length, pad, shift_right
+from transformer.text.batching import by_length, pad_batch
 from transformer.training.run_config import INSPECT
 from transformer.training.run_folder import Snapshot
 
@@ -191,8 +191,8 @@ class Evaluator:
         links = [gold[n] for n in sentences]
         scores = {
             "previous_token_weight": previous_token_score(encoder, [src for src, _ in lengths]),
-            "aligned_weight": aligned_score(cross, links),
-            "just_read_weight": just_read_score(cross, links),
+            "aligned_weight": linked_score(cross, links),
+            "just_read_weight": linked_score(cross, links, shift=1),
         }
         known_scores = {name: score for name, score in scores.items() if score is not None}
         return attention_errors(cross, links, lengths).to_dict() | known_scores
@@ -207,26 +207,25 @@ class Evaluator:
         """
         self.model.eval()
         config = self.model.config
-        targets = [tgt for _, tgt in pairs]
-        src = pad([src for src, _ in pairs], config.pad_id, self.device)
-        tgt = pad(shift_right(targets, config.bos_id), config.pad_id, self.device)
-        target_ids = pad(targets, config.pad_id, self.device)
-        recorded: dict[str, Tensor] = {}
-        hook_names = {
+        sources, targets = [src for src, _ in pairs], [tgt for _, tgt in pairs]
+        batch = pad_batch(sources, targets, pad_id=config.pad_id, bos_id=config.bos_id)
+        batch = batch.to(self.device)
+        sites = {
             kind: [WEIGHTS[kind].format(layer) for layer in range(config.n_layers)]
             for kind in kinds
         }
-
-        def record(tensor: Tensor, name: str) -> None:
-            recorded[name] = tensor
-
-        names = [name for site_names in hook_names.values() for name in site_names]
-        logits = self.model(src, tgt, hooks=Hooks(dict.fromkeys(names, ReadOnly(record))))
+        names = [name for kind_names in sites.values() for name in kind_names]
+        recording = Recording(self.model, None, names)
+        logits = self.model(batch.src, batch.tgt_in, hooks=recording.hooks)
         weights = {
-            kind: torch.stack([recorded[name] for name in site_names], dim=1).float().cpu().numpy()
-            for kind, site_names in hook_names.items()
+            kind: torch.stack([recording.tensors[name] for name in kind_names], dim=1)
+            for kind, kind_names in sites.items()
         }
-        return logits, target_ids, weights
+        return (
+            logits,
+            batch.tgt_out,
+            {kind: stacked.float().cpu().numpy() for kind, stacked in weights.items()},
+        )
 
     def _translate(self, count: int) -> list[tuple[str, bool]]:
         """Return greedy outputs of the first `count` validation sources, and whether each equals
@@ -246,8 +245,9 @@ class Evaluator:
 
 # Induction (Olsson et al. 2022, arXiv 2209.11895) needs two steps: find an earlier occurrence of
 # the current token, and attend to what followed it. A language model needs a previous-token head
-# for the second step. Here a cross-attention head may do the first (`just_read_score`) and a head
-# of a later layer the second (`aligned_score`), which finds the next position without such a head.
+# for the second step. Here a cross-attention head may do the first (`linked_score` with a shift of
+# 1) and a head of a later layer the second (a shift of 0), which finds the next position without
+# such a head.
 
 
 def previous_token_score(encoder: Sequence[Weights], lengths: Sequence[int]) -> float | None:
@@ -266,27 +266,21 @@ def previous_token_score(encoder: Sequence[Weights], lengths: Sequence[int]) -> 
     return _best_head(rows)
 
 
-def aligned_score(cross: Sequence[Weights], gold: Sequence[set[Link]]) -> float | None:
+def linked_score(
+    cross: Sequence[Weights], gold: Sequence[set[Link]], shift: int = 0
+) -> float | None:
     """Return the mean weight on the linked source tokens, of the best cross-attention head.
 
-    The mean is over target tokens that have a link, at the row that writes them; several links of
-    one target token are added up. In the induction task this is the induction score.
+    The mean is over target tokens that have a link; several links of one target token are added up.
+    In the induction task this is the induction score.
 
     Args:
         cross: cross-attention of each sentence, padding included; row j writes target token j.
         gold: (source token, target token) links of each sentence, from 0.
+        shift: 0 for the row that writes the target token, 1 for the row whose input it is.
 
     None if there is no link.
     """
-    return _linked_score(cross, gold, shift=0)
-
-
-def just_read_score(cross: Sequence[Weights], gold: Sequence[set[Link]]) -> float | None:
-    """Return `aligned_score` for the row whose input is the target token."""
-    return _linked_score(cross, gold, shift=1)
-
-
-def _linked_score(cross: Sequence[Weights], gold: Sequence[set[Link]], shift: int) -> float | None:
     rows = []
     for weights, links in zip(cross, gold, strict=True):
         for target in sorted({j for _, j in links}):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import asdict, fields
 from typing import Any
 
@@ -17,15 +16,13 @@ import torch
 from torch.nn import functional
 
 from transformer.config import ModelConfig, TrainingConfig, did_you_mean
-from transformer.inference.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.text.tasks.gap import NO_TAG, GapTask, TaggedSequences
-from transformer.training.console import Console
 from transformer.training.learner import N_SEEDS, MixedPrecision
 from transformer.training.recipe import split_settings
 from transformer.training.run_config import Layer, LayerRun, RaceEntry
-from transformer.training.run_folder import LoopState, RunFolder, Status
-from transformer.training.trainer import Report, Trainer, TrainTask
+from transformer.training.run_folder import LoopState, RunFolder
+from transformer.training.trainer import TrainTask
 
 TASK = "gap"
 REFERENCE_LAYER = "self-attention"
@@ -113,22 +110,9 @@ def _gap_task(options: Mapping[str, int]) -> GapTask:
     return GapTask(**options)
 
 
-def train_layers(run: RunFolder, config: LayerRun, *, verbose: bool = False) -> Status:
-    """Train or resume a run of `make_layer_run_config` in this process.
-
-    Raises:
-        ValueError: for an invalid config; BusyError, a subclass, if another process trains there.
-        TrainingError: if the loss is not finite; then the state is "failed".
-    """
-    with run.locked(), ExitStack() as stack:
-        report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-        loop, device = run.loop_state(), choose_device(config.device)
-        task = LayerRace(run, config, loop, device)
-        return Trainer(run, config.training, task, loop, device=device, report=report).train()
-
-
 class LayerRace(TrainTask):
-    """Training of a stack of one layer type, with new random sequences at every step."""
+    """Training of a stack of one layer type, with new random sequences at every step; takes the
+    config of `make_layer_run_config`."""
 
     def __init__(
         self, run: RunFolder, config: LayerRun, loop: LoopState, device: torch.device

@@ -1,28 +1,39 @@
-"""Train or resume a run: prepare text and model, train, write the model card."""
+"""Train or resume a run from the config in its folder."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from typing import Any
 
 import torch
 
 from transformer.analysis.corpora.gold import Link
-from transformer.config import ModelConfig
+from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig, TrainingConfig
 from transformer.inference.device import choose_device, describe_computed
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.text.languages import front_matter
+from transformer.text.batching import make_batch
 from transformer.training.adam import Adam
 from transformer.training.console import Console, log
-from transformer.training.data import TrainingPairs, open_prepared_data, prepare_data
+from transformer.training.data import (
+    PreparedData,
+    TrainingPairs,
+    batches_from,
+    epoch_plan,
+    prepare_data,
+)
+from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
-from transformer.training.layer_race import train_layers
-from transformer.training.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
+from transformer.training.layer_race import LayerRace
+from transformer.training.learner import DTYPES, N_SEEDS, Learner, seed_generator
+from transformer.training.run_checkpoint import WeightAverager, model_card
+from transformer.training.run_config import FilesRun, LayerRun, TaskRun, TrainingRun
 from transformer.training.run_folder import (
     BusyError,
     LoopState,
@@ -31,14 +42,10 @@ from transformer.training.run_folder import (
     Status,
     as_training_error,
 )
-from transformer.training.trainer import Report, Trainer
-from transformer.training.translation_task import TranslationTask
+from transformer.training.trainer import Report, Trainer, TrainTask
 
 MAX_VALID_PAIRS = 500  # validation pairs used in evaluations
 N_PROBES = 4
-MAX_WHOLE_WORDS = 100
-"""A text with at most this many distinct words gets one piece per word."""
-MAX_VOCABULARY_SENTENCES = 200_000  # sentences from which pieces are learned
 
 
 def warm_up(threads: int) -> None:
@@ -61,7 +68,7 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
         verbose: whether to report progress on standard error.
 
     Returns:
-        "finished", "cancelled" or, with the reason in state.json, "failed".
+        "finished", "paused", "cancelled" or, with the reason in state.json, "failed".
 
     Raises:
         RunError: if the folder's config.json does not describe a run that can be trained;
@@ -73,20 +80,22 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
     config = run.config()
     if not isinstance(config, TrainingRun):
         raise RunError(f"{run.path.name} is a recorded training, which cannot be continued")
-    with suppress(RunError):  # an old stop command must not stop the new start
-        has_ended = run.state()["status"] in ("cancelled", "failed", "finished")
-        if has_ended and run.control().command == "stop":
-            run.write_control(command="run")
     try:
-        if isinstance(config, LayerRun):
-            return train_layers(run, config, verbose=verbose)
-        return start_training(
-            run,
-            config,
-            lambda: load_corpus(run, config),
-            lambda corpus: _prepare_run(run, config, corpus, verbose),
-            verbose=verbose,
-        )
+        with run.locked(), ExitStack() as stack:
+            _forget_old_command(run)
+            loop, device = run.loop_state(), choose_device(config.device)
+            task: TrainTask
+            if isinstance(config, LayerRun):
+                task = LayerRace(run, config, loop, device)
+            else:
+                task = _prepare_translation(
+                    run, config, loop, device, log if verbose else lambda _: None
+                )
+            report: Report = stack.enter_context(Console()) if verbose else lambda _: None
+            trainer = Trainer(run, config.training, task, report=report)
+            if verbose:
+                log(_summary(task))
+            status = trainer.train()
     except BusyError:
         raise
     except Exception as error:
@@ -97,6 +106,21 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
             return "failed"
         _record_failure(run, f"{type(error).__name__}: {error}")
         raise
+    if verbose:
+        state = run.state()
+        log(describe_computed(state))
+        has_model = run.checkpoint_path.is_dir()
+        checkpoint_note = f"; the model is {run.checkpoint_path}" if has_model else ""
+        log(f"{status}: {state['reason']}{checkpoint_note}")
+    return status
+
+
+def _forget_old_command(run: RunFolder) -> None:
+    """Delete the command that ended this run, which must not end the new start."""
+    with suppress(RunError):
+        has_ended = run.state()["status"] in ("paused", "cancelled", "failed", "finished")
+        if has_ended and run.control().command != "run":
+            run.write_control(command="run")
 
 
 def _record_failure(run: RunFolder, reason: str) -> bool:
@@ -112,156 +136,47 @@ def _record_failure(run: RunFolder, reason: str) -> bool:
     return True
 
 
-def start_training(
-    run: RunFolder,
-    run_config: TrainingRun,
-    load_corpus: Callable[[], TrainingPairs],
-    prepare_run: Callable[[TrainingPairs], ProbeSet | None],
-    *,
-    initial_model: Callable[[Vocabulary], Transformer] | None = None,
-    verbose: bool = True,
-) -> Status:
-    """Train or resume the run.
-
-    Args:
-        load_corpus: called before the run folder is locked.
-        prepare_run: called with the corpus, after the folder is locked; writes the encoded text and
-            returns the sentences to evaluate.
-        initial_model: returns the model to start from, for the run's vocabulary.
-        verbose: whether to report progress on standard error.
-    """
-    device = choose_device(run_config.device)
-    corpus = load_corpus()
-    with run.locked(), ExitStack() as stack:
-        probe_set = prepare_run(corpus)
-        files = run_config if isinstance(run_config, FilesRun) else None
-        data = open_prepared_data(run, list(files.added.values()) if files else [])
-        model = (
-            run_config.model
-            if files
-            else replace(run_config.model, vocab_size=len(data.vocabulary))
-        )
-        config, loop = run_config.training, run.loop_state()
-        report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-        task = TranslationTask(
-            run,
-            model,
-            config,
-            data,
-            loop,
-            device=device,
-            card=lambda loop, averaged: model_card(
-                replace(run_config, model=model), loop, n_pairs=data.n_train, averaged=averaged
-            ),
-            start=initial_model and initial_model(data.vocabulary),
-            probe_set=probe_set,
-        )
-        trainer = Trainer(run, config, task, loop, device=device, report=report)
-        if verbose:
-            log(_summary(task))
-        status = trainer.train()
-    if verbose:
-        log(describe_computed(run.state()))
-        checkpoint_note = f"; the model is {run.checkpoint_path}" if trainer.loop.step else ""
-        log(f"{status}: {run.state()['reason']}{checkpoint_note}")
-    return status
-
-
-def _summary(task: TranslationTask) -> str:
+def _summary(task: TrainTask) -> str:
     parameters = sum(weight.numel() for weight in task.learner.model.parameters())
-    step = task.loop.step
-    return (
-        f"{task.data.n_train:,} pairs, {parameters:,} parameters, on {task.device} in "
-        f"{task.loop.precision}" + (f", resuming after step {step:,}" if step else "")
-    )
+    pairs = f"{task.data.n_train:,} pairs, " if isinstance(task, TranslationTask) else ""
+    resumed = f", resuming after step {task.loop.step:,}" if task.loop.step else ""
+    return f"{pairs}{parameters:,} parameters, on {task.device} in {task.loop.precision}{resumed}"
 
 
-TASK_LANGUAGES = {"french": ("en", "fr")}
-"""Language codes of the toy tasks that translate between languages."""
+def _prepare_translation(
+    run: RunFolder,
+    config: TrainingRun,
+    loop: LoopState,
+    device: torch.device,
+    log: Callable[[str], None],
+) -> TranslationTask:
+    """Encode the text of the run, unless that is done; return the task of training on it."""
+    corpus = TrainingPairs.of_run(run, config)
+    size, fit = config.model.vocab_size, not isinstance(config, FilesRun)
+    data = prepare_data(run, corpus, vocab_size=size, max_len=config.max_pieces, fit=fit, log=log)
+    if fit and len(data.vocabulary) != size:
+        config = replace(config, model=replace(config.model, vocab_size=len(data.vocabulary)))
+        run.write_config(config)
+    probe_set = None
+    if config.probes or not isinstance(config, FilesRun):
+        probe_set = _probe_set(config, corpus, data.vocabulary)
+    return TranslationTask(run, config, data, loop, device, probe_set)
 
 
-def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: int) -> str:
-    """Return the model card of a run; licence and scores are added by hand.
-
-    Raises ValueError for invalid language codes.
-    """
-    model, training = config.model, config.training
-    source, initialization, languages = "", "", config.languages
-    match config:
-        case TaskRun():
-            options = ", ".join(f"{name}={value}" for name, value in config.options.items())
-            source = f"the task {config.task} with {options}"
-            languages = languages or TASK_LANGUAGES.get(config.task)
-        case PairsRun():
-            source = config.pairs
-        case FilesRun():
-            source = ", ".join(map(os.path.basename, config.train))
-            if config.start_from:
-                initialization = f", initialised from {os.path.basename(config.start_from)}"
-    best_loss = f" Best validation loss {loop.best_valid:.3f} nats per token."
-    return (
-        f"{front_matter(languages) if languages else ''}"
-        "# Model card\n\n"
-        f"An encoder–decoder Transformer: {model.n_layers}+{model.n_layers} layers, "
-        f"d_model {model.d_model}, {model.n_heads} heads, d_ff {model.d_ff}, "
-        f"a vocabulary of {model.vocab_size:,} tokens, score function {model.score}, "
-        f"positional encoding {model.positions}.\n\n"
-        f"Trained on {n_pairs:,} pairs ({source}){initialization}: {loop.step:,} steps of at most "
-        f"{training.batch_tokens:,} source and target positions, "
-        f"ending in epoch {loop.epoch + 1:,}, in {loop.seconds / 60:.1f} minutes; "
-        f"dropout {model.dropout}, label smoothing {training.label_smoothing}, "
-        f"seed {training.seed}, precision {loop.precision}."
-        f"{best_loss if loop.best_valid < float('inf') else ''} The weights are "
-        f"{f'the mean of the last {averaged} saves' if averaged > 1 else 'those of the last save'}"
-        ".\n"
-    )
-
-
-def load_corpus(run: RunFolder, config: TrainingRun) -> TrainingPairs:
-    """Return the text of a run: of a toy task, of pairs in its folder, or of files.
-
-    Raises ValueError for an unknown task or option, a missing file, or own pairs outside the
-    folder.
-    """
-    match config:
-        case TaskRun():
-            return TrainingPairs.from_task(config.task, config.options, config.training.seed)
-        case PairsRun():
-            if not re.fullmatch(r"\w[\w.-]*", config.pairs):
-                raise RunError(
-                    f"the pairs must be a file in the run's folder, not {config.pairs!r}"
-                )
-            return TrainingPairs.from_files([run.path / config.pairs])
-        case FilesRun():
-            return TrainingPairs.from_files(
-                config.train, config.valid, list(config.added), encoded=run.is_prepared
-            )
-    raise RunError(f"a run of {config.kind} has no text")
-
-
-def _prepare_run(
-    run: RunFolder, config: TrainingRun, corpus: TrainingPairs, verbose: bool
-) -> ProbeSet | None:
-    """Encode the text, unless that is done, and return the sentences to evaluate."""
-    vocab_size, max_len = config.model.vocab_size, config.max_pieces
-    fits_vocabulary = not isinstance(config, FilesRun)
-    if fits_vocabulary and not run.vocabulary_path.is_file():
-        fit_vocabulary(corpus, vocab_size).save(run.vocabulary_path)
-    log_option = {"log": log} if verbose else {}
-    prepared = prepare_data(run, corpus, vocab_size=vocab_size, max_len=max_len, **log_option)
-    if not fits_vocabulary:
-        return None
-    if (size := len(prepared.vocabulary)) != vocab_size:
-        run.write_config(replace(config, model=replace(config.model, vocab_size=size)))
-    encode = prepared.vocabulary.encode
+def _probe_set(config: TrainingRun, corpus: TrainingPairs, vocabulary: Vocabulary) -> ProbeSet:
+    """Return the sentences to evaluate: validation pairs, and the probes of the config or some of
+    these pairs, of different lengths."""
     valid: list[tuple[str, str]] = []
     gold: list[set[Link]] = []
-    for index, pair in enumerate(itertools.islice(corpus.valid(), MAX_VALID_PAIRS)):
-        if max(len(encode(pair[0])), len(encode(pair[1], target=True))) <= max_len:
-            valid.append(pair)
+    for index, (src, tgt) in enumerate(itertools.islice(corpus.valid(), MAX_VALID_PAIRS)):
+        n_pieces = max(len(vocabulary.encode(src)), len(vocabulary.encode(tgt, target=True)))
+        if n_pieces <= config.max_pieces:
+            valid.append((src, tgt))
             gold += corpus.gold[index : index + 1]
+    by_length = sorted(valid, key=lambda pair: (len(pair[0].split()), pair))
+    chosen = {(2 * n + 1) * len(valid) // (2 * N_PROBES) for n in range(N_PROBES)}
     return ProbeSet(
-        probes=config.probes or _choose_probes(valid),
+        probes=config.probes or [by_length[index] for index in sorted(chosen)],
         valid=valid,
         gold=gold,
         language=not isinstance(config, TaskRun) or config.task == "french",
@@ -269,40 +184,143 @@ def _prepare_run(
     )
 
 
-def _choose_probes(valid: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return a few validation pairs of different lengths."""
-    order = sorted(valid, key=lambda pair: (len(pair[0].split()), pair))
-    indices = {(2 * n + 1) * len(order) // (2 * N_PROBES) for n in range(N_PROBES)}
-    return [order[index] for index in sorted(indices)]
+class TranslationTask(TrainTask):
+    """Training of the paper's model on sentence pairs.
 
-
-def fit_vocabulary(corpus: TrainingPairs, vocab_size: int) -> Vocabulary:
-    """Return the vocabulary of a corpus, learned from both sides of its training pairs.
-
-    It consists of the symbols of a toy task, or one piece per word of a tiny text, or about
-    `vocab_size` pieces: fewer if the text is too small, more if its characters need more. Raises
-    ValueError for text that cannot be read or yields no vocabulary.
+    The checkpoint is the mean of the last saved weights (section 6.1).
     """
-    if corpus.symbols:
-        return Vocabulary.from_symbols(corpus.symbols)
-    sentences = [side for pair in corpus.train() for side in pair][:MAX_VOCABULARY_SENTENCES]
-    words = sorted({word for sentence in sentences for word in sentence.split()})
-    if len(words) <= MAX_WHOLE_WORDS:
-        try:
-            return Vocabulary.from_symbols(words)
-        except ValueError:  # words that are equal after Unicode normalisation
-            pass
-    return _train_sentencepiece(sentences, vocab_size)
+
+    def __init__(
+        self,
+        run: RunFolder,
+        run_config: TrainingRun,
+        data: PreparedData,
+        loop: LoopState,
+        device: torch.device,
+        probe_set: ProbeSet | None = None,
+    ) -> None:
+        """Initialise the model and its evaluations.
+
+        Args:
+            probe_set: sentences to evaluate; default: no evaluations.
+
+        Raises ValueError if vocabulary and model do not match, or the matrix to inspect is unknown.
+        """
+        model_config, config = run_config.model, run_config.training
+        data.vocabulary.check(model_config)
+        self.run_config, self.config, self.data = run_config, config, data
+        self.loop, self.device = loop, device
+        loop.precision = config.precision
+        torch.manual_seed(config.seed % N_SEEDS)
+        with torch.device("cpu"):  # the same weights for a seed, on every device
+            model = Transformer(model_config)
+            if isinstance(run_config, FilesRun) and run_config.start_from and not loop.step:
+                load_start_weights(model, data.vocabulary, run_config.start_from)
+        self.learner: Learner = Learner(
+            model.to(device), DTYPES[config.precision], config.weight_decay
+        )
+        self._make_batch = functools.partial(
+            make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
+        )
+        self.averager = WeightAverager(run, config.average)
+        self.callback: EvaluationCallback | None = None
+        if probe_set is not None:
+            is_default = config.valid_every == TrainingConfig.valid_every
+            self.callback = EvaluationCallback(
+                run,
+                self.learner,
+                data.vocabulary,
+                probe_set,
+                resumed=loop.step > 0,
+                measure_every=0 if is_default else config.valid_every,
+                time_limited=config.minutes > 0,
+            )
+        # Evaluations measure the validation loss too, but patience needs it at fixed steps.
+        self.validates = probe_set is None or config.patience > 0
+
+    @functools.cached_property
+    def _batches(self) -> Any:
+        return batches_from(self.data, self.config, self.loop)
+
+    def compute_gradients(self) -> dict[str, float]:
+        """Compute the gradients on the next batch."""
+        config = self.config
+        epoch, indices = next(self._batches)
+        # Each step has its own seed, so that a resumed run draws the same dropout masks.
+        seed_generator(config.seed, self.loop.step, self.device)
+        totals = self.learner.compute_gradients(
+            self._make_batch(epoch, indices).to(self.device),
+            config.label_smoothing,
+            config.sharpness_penalty,
+            config.diversity_penalty,
+        )
+        self.loop.batch += 1
+        return {
+            "loss": totals.smoothed / totals.positions,
+            "nll": totals.plain / totals.positions,
+            "tokens": totals.positions + int(epoch.src_lengths[indices].sum()),
+        }
+
+    def before_update(self) -> None:
+        """Let the callback record the weights of the inspected matrix."""
+        if self.callback is not None:
+            self.callback.before_update()
+
+    def evaluate_if_due(self, progress: float, *, final: bool) -> dict[str, Any]:
+        """Run the callback, and update the best validation loss."""
+        if self.callback is None:
+            return {}
+        loop = self.loop
+        figures = self.callback.evaluate_if_due(loop.step, progress, loop.seconds, final=final)
+        if figures and not self.validates:  # otherwise `validation_loss` sets it
+            loop.best_valid = min(loop.best_valid, figures["valid_loss"])
+        return figures
+
+    def validation_loss(self) -> float:
+        """Return the loss of all validation pairs, in nats per token."""
+        valid = self.data.valid
+        plan = epoch_plan(valid, self.config.batch_tokens)
+        totals = self.learner.validate(self._make_batch(valid, indices) for indices in plan)
+        return totals.plain / totals.positions
+
+    def rewind(self, step: int) -> None:
+        """Delete weights saved after `step`."""
+        self.averager.rewind(step)
+
+    def keep_weights(self, step: int) -> None:
+        """Save the weights for averaging."""
+        self.averager.add(self.learner.model, step)
+
+    def save_model(self) -> None:
+        """Save the mean of the last weights as a checkpoint with its model card."""
+        card = model_card(
+            self.run_config,
+            self.loop,
+            n_pairs=self.data.n_train,
+            averaged=len(self.averager),
+        )
+        self.averager.save_mean(self.learner.model, self.data.vocabulary, card)
 
 
-def _train_sentencepiece(sentences: Sequence[str], vocab_size: int) -> Vocabulary:
-    """Train a vocabulary, correcting `vocab_size` to a possible one named in the error message."""
-    for _ in range(3):
-        try:
-            return Vocabulary.train(sentences, vocab_size)
-        except ValueError as error:
-            possible_size = re.search(r"ask for (?:at least )?(\d+)", str(error))
-            if possible_size is None or int(possible_size[1]) == vocab_size:
-                raise
-            vocab_size = int(possible_size[1])
-    return Vocabulary.train(sentences, vocab_size)
+@torch.no_grad()
+def load_start_weights(model: Transformer, vocabulary: Vocabulary, checkpoint: str) -> None:
+    """Load the weights of a checkpoint into a new model of the same shape.
+
+    A model of one language pair is a good initialisation for another, even of unrelated languages
+    (Kocmi and Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translation").
+    With another vocabulary, pieces of both vocabularies keep their embedding vectors.
+    """
+    start, old_vocabulary = load_checkpoint(checkpoint)
+    weights = start.state_dict()
+    if vocabulary.sha256 != old_vocabulary.sha256:
+        embedding, old_embedding = model.embedding.weight.clone(), start.embedding.weight
+        old_ids = {piece: id for id, piece in enumerate(_pieces(old_vocabulary))}
+        for new_id, piece in enumerate(_pieces(vocabulary)):
+            if piece in old_ids:
+                embedding[new_id] = old_embedding[old_ids[piece]]
+        weights["embedding.weight"] = embedding
+    model.load_state_dict(weights)
+
+
+def _pieces(vocabulary: Vocabulary) -> list[str]:
+    return vocabulary.tokens(range(len(vocabulary)))

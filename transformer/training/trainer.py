@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -26,7 +26,6 @@ from transformer.training.run_folder import (
 from transformer.training.schedule import learning_rate
 
 CONTROL_POLL_SECONDS = 0.1  # minimum time between two checks of control.json
-PAUSE_POLL_SECONDS = 0.05  # time between two checks while the run is paused
 
 
 class TrainTask:
@@ -34,10 +33,14 @@ class TrainTask:
 
     Attributes:
         learner: master weights, working copy and Adam.
+        loop: state of the loop, which `Trainer` updates.
+        device: where the weights are.
         validates: whether `Trainer` calls `validation_loss` every `valid_every` steps.
     """
 
     learner: MixedPrecision[Any]
+    loop: LoopState
+    device: torch.device
     validates = False
 
     def compute_gradients(self) -> dict[str, float]:
@@ -79,7 +82,8 @@ class RunControl:
 
     Attributes, updated by `poll()`:
         progress: completed fraction of the run, 0 to 1 (or more, after its last step).
-        stop_requested, pause_requested, save_requested: by signal or control file.
+        requested_end: "cancelled" or "paused" if a signal or the control file requests it.
+        save_requested: whether the control file requests a save.
         learning_rate_factor: factor of the scheduled learning rate.
     """
 
@@ -92,7 +96,8 @@ class RunControl:
         self._file = run.control()
         self._save_count = self._file.save
         self.progress, self.learning_rate_factor = 0.0, 1.0
-        self.stop_requested = self.pause_requested = self.save_requested = False
+        self.requested_end: Literal["cancelled", "paused"] | None = None
+        self.save_requested = False
 
     @contextlib.contextmanager
     def handle_signals(self) -> Iterator[None]:
@@ -116,28 +121,21 @@ class RunControl:
             stamp = _stamp(self._run.control_path)
             if stamp != self._stamp:
                 self._stamp, self._file = stamp, self._run.control()
-        self.stop_requested = self._stop_signal.received or self._file.command == "stop"
-        self.pause_requested = self._file.command == "pause" and not self.stop_requested
+        self.requested_end = None
+        if self._stop_signal.received or self._file.command == "stop":
+            self.requested_end = "cancelled"
+        elif self._file.command == "pause":
+            self.requested_end = "paused"
         self.learning_rate_factor = self._file.learning_rate_factor
         self.save_requested = self._file.save > self._save_count
         self._save_count = self._file.save
 
-    def wait_while_paused(self, on_poll: Callable[[], None]) -> None:
-        """Wait until the pause ends; its time does not count as training time.
-
-        Calls `on_poll` after each check of the control file.
-        """
-        while self.pause_requested:
-            time.sleep(PAUSE_POLL_SECONDS)
-            self._started = time.perf_counter() - self.loop.seconds
-            self.poll()
-            on_poll()
-
     def end_reason(self) -> str:
         """Return why the run ends now, or "" if it continues."""
         config, loop = self.config, self.loop
-        if self.stop_requested:
-            return f"stopped after step {loop.step}"
+        if self.requested_end:
+            verb = "paused" if self.requested_end == "paused" else "stopped"
+            return f"{verb} after step {loop.step}"
         if 0 < config.patience <= loop.worse:
             return f"no better validation loss in {loop.worse} validations, at step {loop.step}"
         if loop.step >= config.steps:
@@ -197,21 +195,18 @@ class Trainer:
         run: RunFolder,
         config: TrainingConfig,
         task: TrainTask,
-        loop: LoopState,
         *,
-        device: torch.device,
         report: Report = lambda _: None,
     ) -> None:
         """`report` is called with every line of metrics.jsonl."""
-        self.run, self.config, self.task, self.loop = run, config, task, loop
-        self.learner = task.learner
-        self.device, self.report = device, report
-        self.control = RunControl(run, config, loop)
+        self.run, self.config, self.task, self.report = run, config, task, report
+        self.learner, self.loop = task.learner, task.loop
+        self.control = RunControl(run, config, self.loop)
         self._saved_step = -1
         self._environment: dict[str, Any] = {}
 
     def train(self) -> Status:
-        """Train until steps, minutes or patience are used up, or a stop is requested.
+        """Train until steps, minutes or patience are used up, or a stop or pause is requested.
 
         Raises TrainingError if the loss is not finite, a file cannot be written or memory is
         exhausted; then the status is "failed", and the next start resumes from the last save.
@@ -231,7 +226,7 @@ class Trainer:
             if failure is error:
                 raise
             raise failure from error
-        status: Status = "cancelled" if self.control.stop_requested else "finished"
+        status: Status = self.control.requested_end or "finished"
         self._write_state(status, reason)
         return status
 
@@ -248,12 +243,10 @@ class Trainer:
         config, loop, control = self.config, self.loop, self.control
         while True:
             control.poll()
-            if control.pause_requested:
-                self._pause()
             if control.save_requested:
                 self._save()
             if reason := control.end_reason():
-                if not control.stop_requested:
+                if not control.requested_end:
                     self._evaluate_if_due(final=True)
                 return reason
             self._evaluate_if_due()
@@ -263,23 +256,6 @@ class Trainer:
                 self._validate()
             if loop.step % config.save_every == 0:
                 self._save()
-
-    def _pause(self) -> None:
-        """Save the resume file and wait for the end of the pause."""
-
-        def write_paused() -> None:
-            self._write_state("paused", f"paused after step {self.loop.step}")
-
-        def save() -> None:
-            if self.control.save_requested:
-                self._save()
-                write_paused()
-
-        if self.loop.step:
-            self.learner.save(self.run, self.loop)
-        write_paused()
-        self.control.wait_while_paused(save)
-        self._write_state("running")
 
     def _evaluate_if_due(self, *, final: bool = False) -> None:
         """Let the task evaluate the model if that is due, and log the figures."""
@@ -344,7 +320,7 @@ class Trainer:
             reason,
             step=self.loop.step,
             seconds=round(self.loop.seconds, 1),
-            device=str(self.device),
+            device=str(self.task.device),
             precision=self.loop.precision,
             **self._environment,
         )
