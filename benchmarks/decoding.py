@@ -141,6 +141,7 @@ def transformers_workloads(translator: Translator) -> dict[str, Workload]:
         model = MarianMTModel.from_pretrained(
             f"{folder}/marian", attn_implementation="eager", dtype=torch.float32
         ).eval()
+    model.generation_config.max_length = None  # `max_new_tokens` limits the length
     config = translator.model.config
 
     @torch.inference_mode()

@@ -46,6 +46,19 @@ def test_edited_weights_take_effect_in_the_next_call(how: str) -> None:
         assert result != previous, f"{name}: the edit did not change the result"
 
 
+@pytest.mark.parametrize("how", ["through .data", "through NumPy"])
+def test_weights_in_another_order_take_effect(how: str) -> None:
+    model = models.untrained()
+    decoder = SequenceDecoder(model)
+    log_probabilities(decoder)
+    weight = model.decoder.layers[0].get_parameter("self_attn.w_o")
+    if how == "through .data":
+        weight.data.copy_(weight.data.flip(0))
+    else:
+        weight.detach().numpy()[:] = weight.detach().numpy()[::-1].copy()
+    assert log_probabilities(decoder) == log_probabilities(SequenceDecoder(model))
+
+
 def test_loaded_weights_take_effect() -> None:
     model, other_model = models.untrained(0), models.untrained(1)
     decoder = SequenceDecoder(model)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
 import torch
+import xxhash
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
@@ -27,8 +28,6 @@ from transformer.model import Transformer
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-
-Stamp = tuple[tuple[int, int, int], ...]
 
 _sessions: WeakSet[InferenceSession] = WeakSet()
 
@@ -54,7 +53,7 @@ class OnnxModel:
     def __init__(self, model: Transformer) -> None:
         self.model = model
         self._lock = threading.Lock()
-        self._loaded: dict[str, tuple[Stamp, int, list[InferenceSession]]] = {}
+        self._loaded: dict[str, tuple[bytes, int, list[InferenceSession]]] = {}
 
     @staticmethod
     def supports(model: Transformer) -> bool:
@@ -79,11 +78,11 @@ class OnnxModel:
         if part == "decoder":
             bias = self.model.output_bias
             weights += [self.model.embedding.weight, *([] if bias is None else [bias])]
-        stamp, threads = _stamp(weights), torch.get_num_threads()
+        content, threads = _content_hash(weights), torch.get_num_threads()
         with self._lock:
             loaded = self._loaded.get(part)
-            if loaded is None or loaded[:2] != (stamp, threads):
-                loaded = stamp, threads, _load(self.model, part, threads)
+            if loaded is None or loaded[:2] != (content, threads):
+                loaded = content, threads, _load(self.model, part, threads)
                 self._loaded[part] = loaded
             return loaded[2]
 
@@ -177,18 +176,13 @@ def _load(
     return sessions
 
 
-@torch.no_grad()
-def _stamp(weights: list[Tensor]) -> Stamp:
-    """Return a value that changes when a weight is edited: PyTorch counts in-place edits, except
-    those through `.data`, which the sum of all bits detects."""
-    return tuple(
-        (
-            weight.data_ptr(),
-            0 if weight.is_inference() else weight._version,
-            int(weight.view(torch.int32).sum(dtype=torch.int32)),
-        )
-        for weight in weights
-    )
+def _content_hash(weights: Iterable[Tensor]) -> bytes:
+    """Return a hash of all weights. PyTorch does not count edits through `.data` or NumPy, so only
+    the content tells; xxHash reads it as fast as the memory allows, in one thread."""
+    digest = xxhash.xxh3_128()
+    for weight in weights:
+        digest.update(np.ascontiguousarray(_array(weight)).data)
+    return digest.digest()
 
 
 def _weights(module: nn.Module) -> Iterator[Tensor]:
