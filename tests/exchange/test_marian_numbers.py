@@ -166,7 +166,7 @@ def test_beam_search_without_length_penalty_equals_transformers(
         src,
         num_beams=beams,
         length_penalty=0.0,
-        early_stopping=True,
+        early_stopping="never",
         max_length=max_len + 1,
     )
     assert outputs == expected

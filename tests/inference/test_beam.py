@@ -146,6 +146,27 @@ def test_the_search_stops_when_no_hypothesis_can_overtake() -> None:
     assert not search.done(), "at 50 tokens the penalty would divide -3 by 9"
 
 
+def test_improbable_ends_do_not_stop_the_search() -> None:
+    """A sure model gives `</s>` a tiny probability at each step, which is still among the best
+    `beam_size` continuations. The likely hypothesis must not be lost."""
+    search = Hypotheses(limit=50, options=Decoding(beam_size=2, length_penalty=0.6), eos_id=2)
+    search.start(1)
+    for _ in range(4):
+        search.expand([[5, 2, 6]] * len(search.active), [[-0.01, -8.0, -9.0]] * len(search.active))
+        assert not search.done()
+    search.expand([[2, 5, 6]] * len(search.active), [[-0.01, -8.0, -9.0]] * len(search.active))
+    assert search.done()
+    assert search.decoded().ids == [5, 5, 5, 5, 2]
+    assert search.decoded().log_probability == pytest.approx(-0.05)
+
+
+def test_the_shipped_reversal_is_at_least_as_probable_as_greedy_search() -> None:
+    translator = Translator.load("toy-reverse")
+    greedy, *beams = (translator.translate("a b c d", beam_size=size) for size in (1, 2, 4, 8))
+    assert greedy.text == "d c b a"
+    assert {beam.text for beam in beams} == {"d c b a"}
+
+
 @given(st.sampled_from(models.SOURCES), st.floats(-2, 3), st.floats(-2, 3), st.integers(1, 5))
 def test_a_replayed_search_equals_a_search_with_that_penalty(
     source: list[int], alpha: float, new_alpha: float, beam: int

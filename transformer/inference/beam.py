@@ -106,16 +106,16 @@ class Hypotheses:
     def done(self) -> bool:
         """Return whether the search can stop.
 
-        It stops at the length limit, with `beam_size` finished hypotheses, or when no active one
-        can overtake the best finished one: its log probability can only fall, and `bound` is the
-        largest length penalty that it could still be divided by.
+        It stops at the length limit, or when no active hypothesis can overtake the best finished
+        one: its log probability can only fall, and `bound` is the largest length penalty that it
+        could still be divided by. A beam of one stops at the first `</s>`, as greedy search does.
         """
         if not self.active or self.nodes[self.active[0]].depth >= self.limit:
             return True
-        if len(self.finished) >= self.options.beam_size:
-            return True
         if not self.finished:
             return False
+        if self.options.beam_size == 1:
+            return True
         alpha, depth = self.options.length_penalty, self.nodes[self.active[0]].depth
         bound = max(length_penalty(depth + 1, alpha), length_penalty(self.limit, alpha))
         best_active = max(self.nodes[index].total for index in self.active) / bound

@@ -89,10 +89,10 @@ export function* beamSearch(
     tree: treeOf(nodes, path, beamSize, alpha),
   };
 
-  // Whether the search can stop: the beam is empty, all are at the limit, enough are finished, or none can
-  // win, as its log probability only falls and no later length penalty exceeds `bound`.
+  // Whether the search can stop: the beam is empty, all are at the limit, or none can win, as its log probability
+  // only falls and no later length penalty exceeds `bound`.
   function canStop() {
-    if (!beam.length || beam[0].depth >= limit || finished.length >= beamSize) return true;
+    if (!beam.length || beam[0].depth >= limit) return true;
     if (!finished.length) return false;
     const bound = Math.max(lengthPenalty(beam[0].depth + 1, alpha), lengthPenalty(limit, alpha));
     return Math.max(...finished.map(({ score }) => score)) >= Math.max(...beam.map(({ total }) => total)) / bound;
