@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,16 +13,20 @@ from tests.cluster.dask_cluster import DaskCluster
 from tests.jobs.conftest import FAKE_TRAINER, run_config, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import cluster_executor
-from transformer.cluster.certificates import main
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.jobs import TRAINER
 from transformer.training.recipe import make_run_config
 
+ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
+def cluster_limits(scheduler: str, keys: str = "") -> Limits:
+    return Limits(executor="dask", scheduler=scheduler, cluster_keys=keys, nice=0)
+
+
 def cluster_jobs(cluster: DaskCluster, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
-    limits = Limits(executor="dask", scheduler=cluster.address, cluster_keys=keys, nice=0)
+    limits = cluster_limits(cluster.address, keys)
     return Jobs(cluster.folder / "runs", limits, trainer=trainer, executor=cluster_executor(limits))
 
 
@@ -89,6 +95,29 @@ def test_runs_are_saved_when_the_app_ends(shared_cluster: DaskCluster) -> None:
         assert jobs.folder(name).saved_step() >= 7
 
 
+APP = """
+import sys, time
+from tests.cluster.test_cluster_runs import cluster_limits, run_config
+from transformer.cluster import cluster_executor
+from transformer.jobs import Jobs
+limits = cluster_limits(sys.argv[2])
+executor = cluster_executor(limits)
+jobs = Jobs(sys.argv[1], limits, trainer="tests.jobs.fake_trainer:train", executor=executor)
+print(jobs.submit(run_config(4000, 0.02), "ann"), flush=True)
+time.sleep(600)
+"""
+
+
+def test_workers_stop_the_runs_of_a_killed_app(shared_cluster: DaskCluster) -> None:
+    folder = shared_cluster.folder
+    on_worker = folder / "scratch"
+    arguments = [sys.executable, "-c", APP, str(folder / "killed"), shared_cluster.address]
+    with subprocess.Popen(arguments, cwd=ROOT) as app:
+        shared_cluster.wait(lambda: bool([*on_worker.glob("*/*/heads-up/*/*/metrics.jsonl")]))
+        app.kill()
+    shared_cluster.wait(lambda: not [*on_worker.glob("*/*/heads-up/*/*/config.json")])
+
+
 @pytest.mark.slow
 def test_a_trained_run_has_all_files_that_pages_show(shared_cluster: DaskCluster) -> None:
     with cluster_jobs(shared_cluster, TRAINER) as jobs:
@@ -130,21 +159,26 @@ def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -
             cluster.close()
 
 
-def test_a_tls_cluster_accepts_its_own_keys_only(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("keys", "other keys"):
-        assert main([str(tmp_path / name)]) == 0
+def make_keys(folder: Path) -> int:
+    """Run the command of docs/cluster.md that creates the keys."""
+    lines = (ROOT / "docs" / "cluster.md").read_text("utf-8").splitlines()
+    [command] = [line for line in lines if line.startswith("mkdir keys")]
+    return subprocess.run(command, shell=True, cwd=folder, stderr=subprocess.DEVNULL).returncode
+
+
+def test_a_tls_cluster_accepts_its_own_keys_only(tmp_path: Path) -> None:
+    assert make_keys(tmp_path) == 0
     assert stat.S_IMODE((tmp_path / "keys" / "key.pem").stat().st_mode) == 0o600
-    assert main([str(tmp_path / "keys")]) == 1  # keys in use are not replaced
-    assert "already exists" in capsys.readouterr().err
+    assert make_keys(tmp_path) != 0  # keys in use are not replaced
+    (tmp_path / "other").mkdir()
+    assert make_keys(tmp_path / "other") == 0
     cluster = DaskCluster(tmp_path, "tls", tmp_path / "keys")
     try:
         cluster.start_scheduler()
         cluster.start_worker()
         with cluster_jobs(cluster, keys=str(tmp_path / "keys")) as jobs:
             wait_until(jobs, jobs.submit(run_config(), "ann"), "finished")
-        with cluster_jobs(cluster, keys=str(tmp_path / "other keys")) as jobs:
+        with cluster_jobs(cluster, keys=str(tmp_path / "other" / "keys")) as jobs:
             jobs.start()
             cluster.wait(lambda: "does not answer" in jobs.startup_error())
     finally:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,11 +13,11 @@ from transformer.cluster import folders
 from transformer.cluster.folders import (
     LOCAL_FILES,
     Stamp,
-    checkpoint_folders,
     read_changes,
-    with_checkpoints,
     write_changes,
 )
+from transformer.cluster.host import use_own_checkpoints
+from transformer.text.files import read_json, write_json
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -87,12 +89,20 @@ def test_a_save_never_precedes_the_lines_of_its_steps(
         assert len(received["metrics.jsonl"]) >= len(received["resume.safetensors"])
 
 
-def test_every_checkpoint_of_a_computation_is_found_and_replaced() -> None:
-    one = {"checkpoint": "/a", "hash": "1", "what": "heads"}
-    several = {"models": [["/a", "1"], ["/b", "2"]], "task": "reverse"}
-    assert checkpoint_folders(one) == ["/a"]
-    assert checkpoint_folders(several) == ["/a", "/b"]
-    assert checkpoint_folders({"workload": 1}) == []
-    assert with_checkpoints(one, ["/c"]) == {**one, "checkpoint": "/c"}
-    moved = with_checkpoints(several, ["/c", "/d"])
-    assert moved == {"models": [("/c", "1"), ("/d", "2")], "task": "reverse"}
+@pytest.mark.parametrize(
+    ("arguments", "moved"),
+    [
+        ({"checkpoint": "/a", "what": "/a/b"}, {"checkpoint": "{0}", "what": "/a/b"}),
+        ({"models": [["/a", "1"], ["/é", "2"]]}, {"models": [["{0}", "1"], ["{1}", "2"]]}),
+        ({"workload": 1}, {"workload": 1}),
+    ],
+)
+def test_the_checkpoints_of_a_computation_are_those_that_were_sent(
+    tmp_path: Path, arguments: dict[str, Any], moved: dict[str, Any]
+) -> None:
+    write_json(tmp_path / "config.json", {"arguments": arguments})
+    use_own_checkpoints(tmp_path / "config.json", tmp_path)
+    text = json.dumps(read_json(tmp_path / "config.json")["arguments"])
+    for number in range(2):
+        text = text.replace(str(tmp_path / f"checkpoint-{number}"), f"{{{number}}}")
+    assert json.loads(text) == moved

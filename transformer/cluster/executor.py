@@ -53,7 +53,6 @@ class ClusterExecutor:
 
     def __init__(self, queue: Queue, limits: Limits) -> None:
         self._queue, self._kind, self._limits = queue, queue.kind, limits
-        self._app = secrets.token_hex(6)
         self._jobs: dict[str, SubmittedJob] = {}
         self._n_slots = 0
         self._error = self._disk_error = ""
@@ -138,7 +137,7 @@ class ClusterExecutor:
             if self._is_unwanted(job.folder):
                 self._release(name, None, interrupted=True)
         controls = {name: self._control(job.folder) for name, job in self._jobs.items()}
-        reports = client.run(host.report, self._app, self._kind, controls, on_error="return")
+        reports = client.run(host.report, self._kind, controls, on_error="return")
         workers = self._usable(reports)
         for worker, report in workers.items():
             for name, (state, changes) in report["jobs"].items():
@@ -244,7 +243,7 @@ class ClusterExecutor:
         """Claim the next queued jobs, as many as there are free slots, and submit them."""
         slots = self._n_slots if self._kind.saves else min(self._n_slots, self._kind.processes)
         while len(self._jobs) < slots:
-            name = f"{self._app}-{secrets.token_hex(4)}"
+            name = secrets.token_hex(8)
             try:
                 claim = self._queue.claim_next(name)
             except OSError as error:

@@ -87,16 +87,6 @@ def checkpoint_folders(arguments: Mapping[str, Any]) -> list[str]:
     return [*single, *(folder for folder, _ in arguments.get("models", ()))]
 
 
-def with_checkpoints(arguments: Mapping[str, Any], folders: list[str]) -> dict[str, Any]:
-    """Return the arguments with other folders, in the order of `checkpoint_folders`."""
-    changed, rest = dict(arguments), iter(folders)
-    if "checkpoint" in changed:
-        changed["checkpoint"] = next(rest)
-    if "models" in changed:
-        changed["models"] = [(next(rest), digest) for _, digest in changed["models"]]
-    return changed
-
-
 def _stamp(status: os.stat_result) -> Stamp:
     return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 

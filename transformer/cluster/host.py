@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,16 @@ from transformer.cluster.folders import (
     checkpoint_folders,
     read_changes,
     read_stamps,
-    with_checkpoints,
     write_changes,
 )
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.worker_pool import WorkerPool
-from transformer.text.files import is_free, read_json, write_json
+from transformer.text.files import is_free
 
 RUN_RESOURCE = "run"
 """The resource that a worker offers, `--resources "run=2"`: the number of concurrent runs."""
-LEASE_SECONDS = 30.0
-"""Seconds after which a job is stopped that no app asks for: the app must have exited."""
 _POLL_SECONDS = 0.1
 
 
@@ -42,11 +40,9 @@ class HostedJob:
 
     folder: JobFolder
     sent: dict[str, Stamp]
-    last_asked: float = field(default_factory=time.monotonic)
 
     def report(self) -> tuple[dict[str, Any], Changes]:
         """Return the state of the job and the files that have changed since the last report."""
-        self.last_asked = time.monotonic()
         state = self.folder.state()
         changes, self.sent = read_changes(self.folder.path, self.sent)
         return state, changes
@@ -58,22 +54,21 @@ _guard = threading.RLock()
 
 
 def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Changes]:
-    """Dask task: execute a job in a process of this machine; return its last report.
+    """Dask task: execute a job in a process of this machine; return its last report. The job is
+    stopped when the app releases the task, or has ended, so that Dask does.
 
     Args:
-        name: unique name of the job; its beginning names the app.
+        name: unique name of the job.
         files: of its folder, which has the checkpoints that a computation reads.
     """
-    queue, pool = _workers(kind, get_worker())
+    worker = get_worker()
+    key = worker.get_current_task()
+    queue, pool = _workers(kind, worker)
     secede()  # this thread only waits, so it must not block other tasks
     new = queue.add(name, {}, {"turn": 0})
     write_changes(new.path, files)
     if not kind.saves:
-        config = read_json(new.path / "config.json")
-        count = len(checkpoint_folders(config["arguments"]))
-        here = [str(queue.root / name / f"checkpoint-{number}") for number in range(count)]
-        config["arguments"] = with_checkpoints(config["arguments"], here)
-        write_json(new.path / "config.json", config)
+        use_own_checkpoints(new.path / "config.json", queue.root / name)
     folder = queue.publish(new)
     job = HostedJob(folder, read_stamps(folder.path))
     with _guard:
@@ -81,7 +76,8 @@ def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Chan
     pool.wake()
     try:
         while folder.status() in ("queued", "running") or not is_free(folder.lock_path):
-            if time.monotonic() > job.last_asked + LEASE_SECONDS:
+            task = worker.state.tasks.get(key)
+            if task is None or task.state == "cancelled":
                 with queue.locked():
                     queue.discard(folder)
             time.sleep(_POLL_SECONDS)
@@ -95,27 +91,32 @@ def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Chan
     return last_report
 
 
+def use_own_checkpoints(config: Path, folder: Path) -> None:
+    """Replace the folders of checkpoints in a computation's arguments by those in `folder`."""
+    text = config.read_text("utf-8")
+    for number, path in enumerate(checkpoint_folders(json.loads(text)["arguments"])):
+        own_path = str(folder / f"checkpoint-{number}")
+        text = text.replace(json.dumps(path), json.dumps(own_path))
+    config.write_text(text, encoding="utf-8")
+
+
 def report(
-    app: str, kind: Kind, controls: Mapping[str, Mapping[str, Any]], *, dask_worker: Worker
+    kind: Kind, controls: Mapping[str, Mapping[str, Any]], *, dask_worker: Worker
 ) -> dict[str, Any]:
     """Return what an app needs to know about this worker, and start its processes for runs.
 
     Args:
-        app: beginning of the names of the app's jobs.
-        kind: of these jobs.
-        controls: content of control.json for each job; the app's other jobs are stopped.
+        kind: of the app's jobs.
+        controls: content of control.json for each of them.
     """
-    queue, pool = _workers(kind, dask_worker)
+    _, pool = _workers(kind, dask_worker)
     reports = {}
     with _guard:
-        for name, job in _jobs.items():
-            if name in controls:
-                if asdict(job.folder.control()) != controls[name]:
-                    job.folder.write_control(**controls[name])
-                reports[name] = job.report()
-            elif name.startswith(app):
-                with queue.locked():
-                    queue.discard(job.folder)
+        for name in _jobs.keys() & controls.keys():
+            job = _jobs[name]
+            if asdict(job.folder.control()) != controls[name]:
+                job.folder.write_control(**controls[name])
+            reports[name] = job.report()
     return {
         "code": fingerprint(),
         "slots": _slots(dask_worker),
