@@ -37,9 +37,7 @@ def picture(url: str) -> Numbers:
     return values
 
 
-def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_numbers(
-    page: Page, tmp_path: Path
-) -> None:
+def check_png_has_the_colours_of_the_screen(page: Page, tmp_path: Path) -> None:
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         open_explorer(page, tmp_path, TRACE, layer=1, head=2)
@@ -59,6 +57,9 @@ def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_n
             assert np.abs(expected - colours).max(axis=1).min() <= 4
         assert (values[:150] != background).any(axis=(1, 2)).any()  # the title is above the picture
 
+
+def check_svg_has_the_colours_of_print(page: Page, tmp_path: Path) -> None:
+    """Check it while the screen is dark."""
     page.mouse.move(0, 0)
     before = page.locator(".hu-canvas").screenshot()
     name, path = download(page, SVG, tmp_path)
@@ -82,7 +83,8 @@ def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_n
     page.locator("body").click(position={"x": 1, "y": 1})
     assert page.locator(".hu-canvas").screenshot() == before  # the screen keeps its colours
 
-    page.emulate_media(color_scheme="light")
+
+def check_png_and_svg_are_the_same_picture(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, kind="decoder", layer=1, head=2, special="dimmed")
     page.evaluate(
         """window.el = (tag, values) => Object.assign(document.createElement(tag), values)"""
@@ -113,6 +115,8 @@ def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_n
     patches = np.abs(png - svg).mean(axis=2).reshape(56, 10, 60, 10).mean(axis=(1, 3))
     assert patches.max() < 40
 
+
+def check_csv_is_the_table(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L3-H2.csv")
@@ -126,6 +130,8 @@ def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_n
     values = np.array([row[2:] for row in rows], float)
     np.testing.assert_allclose(values, TRACE.weights("cross", 2)[1], atol=6e-5)
 
+
+def check_menu(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
     button = page.get_by_role("button", name="Export")
     menu = page.locator(".hu-menu")
@@ -158,7 +164,7 @@ def test_pictures_have_the_colours_of_the_screen_and_of_print_and_tables_their_n
         expect(page.get_by_role("button", name=button)).to_be_disabled()
 
 
-def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) -> None:
+def check_every_view_has_a_table_and_files(page: Page, tmp_path: Path) -> None:
     pair = [
         fake_trace(SRC, TGT, vectors=True),
         fake_trace(SRC[2:], TGT, vectors=True, source="Another one."),
@@ -182,3 +188,13 @@ def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) 
         assert [len(line) for line in lines] == [len(header)] * (len(rows) + 1), name
         page.locator(".hu-data-table summary").click()
         expect(page.locator(".hu-data-table table")).to_have_count(0)
+
+
+def test_every_view_is_exported_as_a_picture_and_as_a_table(page: Page, tmp_path: Path) -> None:
+    check_png_has_the_colours_of_the_screen(page, tmp_path)
+    check_svg_has_the_colours_of_print(page, tmp_path)
+    page.emulate_media(color_scheme="light")
+    check_png_and_svg_are_the_same_picture(page, tmp_path)
+    check_csv_is_the_table(page, tmp_path)
+    check_menu(page, tmp_path)
+    check_every_view_has_a_table_and_files(page, tmp_path)

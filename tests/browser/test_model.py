@@ -92,7 +92,6 @@ def test_all_heads_are_measured_sorted_and_exported(page: Page, tmp_path: Path) 
 
     open_explorer(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
-    colours = colour_scale(page)
     for kind in KINDS:
         order = np.argsort(-measured(kind, "distance").ravel(), kind="stable")
         names = [f"L{i // HEADS + 1}·H{i % HEADS + 1}" for i in order]
@@ -100,9 +99,6 @@ def test_all_heads_are_measured_sorted_and_exported(page: Page, tmp_path: Path) 
         first = section(page, kind).get_by_role("radio").first
         layer, number = divmod(int(order[0]), HEADS)
         expect(first).to_have_attribute("aria-label", f"layer {layer + 1}, head {number + 1}")
-        levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
-        visible = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
-        np.testing.assert_array_equal(thumbnail_pixels(first)[visible], colours[levels[visible]])
     # The arrow keys follow the displayed order.
     buttons = section(page, "encoder").get_by_role("radio")
     buttons.nth(5).focus()

@@ -49,6 +49,8 @@ def test_the_policy_blocks_what_it_forbids_and_frames_of_other_sites(
         "http://other.localhost:1/",
         lambda route: route.fulfill(body=frame, content_type="text/html"),
     )
-    page.goto("http://other.localhost:1/")
-    page.wait_for_timeout(1000)
-    assert not any(inner.url.startswith(app) for inner in page.frames)
+    with page.expect_event(
+        "framenavigated", lambda inner: inner.url.startswith(("chrome-error:", app))
+    ) as navigation:
+        page.goto("http://other.localhost:1/")
+    assert navigation.value.url.startswith("chrome-error:"), "another site shows the app in a frame"

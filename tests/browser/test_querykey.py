@@ -58,16 +58,6 @@ def vectors(trace: Trace, kind: str, quantity: str, head: int = HEAD) -> Rows:
     return np.asarray(trace[HOOK_PREFIXES[kind].format(LAYER) + quantity][head], np.float64)
 
 
-def attention_weights(trace: Trace, kind: str, row: int) -> Rows:
-    """Return the softmax over the keys that `row` may see, from queries and keys only."""
-    query, key = vectors(trace, kind, "query"), vectors(trace, kind, "key")
-    scores = query[row] @ key.T / math.sqrt(query.shape[1])
-    if kind == "decoder":
-        scores[row + 1 :] = -np.inf
-    exponentials: Rows = np.exp(scores - scores.max())
-    return np.asarray(exponentials / exponentials.sum())
-
-
 def number(text: str) -> float:
     return float(text.replace("−", "-"))
 
@@ -96,7 +86,7 @@ def test_a_weight_is_calculated_from_its_vectors(
             query @ key / math.sqrt(len(query)), abs=6e-5
         )
         assert last_number(displayed[4]) == pytest.approx(
-            attention_weights(trace, kind, row)[column], abs=6e-5
+            trace.weights(kind, LAYER)[HEAD, row, column], abs=6e-5
         )
         checks = page.locator(".hu-check")
         for index, quantity in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
@@ -138,7 +128,7 @@ def test_a_weight_is_calculated_from_its_vectors(
         check_selected(row, column)
         expect(queries.locator(selected)).to_be_focused()
     queries.get_by_role("radio").nth(5).click()
-    check_selected(5, int(np.argmax(attention_weights(trace, "decoder", 5))))
+    check_selected(5, int(trace.weights("decoder", LAYER)[HEAD, 5].argmax()))
     keys.get_by_role("radio").nth(3).click()
     check_selected(5, 3)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from starlette.routing import Router
+from streamlit import config
 
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import asgi
@@ -53,6 +54,12 @@ def test_the_server_sets_threads_before_the_first_session() -> None:
         [sys.executable, "-c", SERVER], env=environment, capture_output=True, text=True, check=True
     )
     assert process.stdout.split() == ["1"]
+
+
+def test_pages_run_without_streamlit_magic() -> None:
+    """With magic, Streamlit calls `ast.parse`, which before Python 3.11.8 counts its depth for all
+    threads together (gh-106905): one visitor in 190 got a "script compilation error"."""
+    assert config.get_option("runner.magicEnabled") is False
 
 
 def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The first topic of the tab Positions: word order."""
+"""Without positions, an encoder cannot tell the order of words."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import torch
 
 from transformer import Translator
 from transformer.analysis.positions import ORDER_PAIR, reordering_effect
-
-PAGE = "pages/inside.py?tab=positions"
 
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
