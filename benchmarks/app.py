@@ -1,11 +1,11 @@
-"""The app: time to open it, cost of a rerun of each page, response to clicks, and memory.
+"""The app: time to open it, cost of a rerun of each page, and response to clicks.
 
     python -m benchmarks.app [--checkpoints FOLDER] [--rounds 7]
 
 Prints medians in milliseconds. Opening the app, with an empty cache, is compared with opening a
 Streamlit page that has only a heading; both take turns, so that other work on the machine affects
 both. Reruns are measured without a browser (`tests/websocket_session.py`): the time of a script run
-without a change and with another sentence, and the server's CPU time and bytes for the latter.
+without a change and with another sentence, and what the latter sends to the browser.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-import psutil
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
+from tests.live_app import ROOT, app_server, chromium, wait_for_script_run
 from tests.websocket_session import Session
 from transformer import Translator
 from transformer.inference.device import describe_computed
@@ -39,7 +38,6 @@ SENTENCES = [
     "Nobody told the driver that the bridge was closed today.",
     "She reads the last page of every book before she buys it.",
 ]
-LONG = " ".join(SENTENCES)
 PAUSE_MS = 300
 """Milliseconds to wait between a finished picture and the next click; people wait longer."""
 ANIMATION = ".hu-glance-lines .now"  # the first word of the translation appears
@@ -136,39 +134,13 @@ def report(label: str, times: list[float], limit: float | None = None) -> None:
     print(f"{label:<58} {median(times):8.0f}{goal}", flush=True)
 
 
-def translate(page: Page, text: str) -> float:
-    """Return the milliseconds from pressing Enter to the new translation."""
-    box = page.get_by_label("English")
-    steps = page.locator(".hu-steps tbody tr")
-    before = page.locator(".hu-text").first.inner_text()
-
-    def submit() -> None:
-        box.fill(text)
-        box.press("Enter")
-        wait_until(
-            page,
-            "(old) => { for (const node of document.querySelectorAll('*')) {"
-            " const text = node.shadowRoot && node.shadowRoot.querySelector('.hu-text');"
-            " if (text) return text.innerText !== old; } return false; }",
-            arg=before,
-        )
-        steps.first.wait_for()
-
-    return milliseconds(submit)
-
-
 def report_in_python(folder: Path) -> None:
     translator = Translator.load(folder, device="cpu")
     print(describe_computed(translator.computed_with))
     translator.trace(SENTENCES[0])
-    all_tensors, weights_only = [], []
-    names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]
-    for text in SENTENCES * 3:
-        all_tensors.append(milliseconds(partial(translator.trace, text)))
-        weights_only.append(milliseconds(partial(translator.trace, text, names=names)))
+    times = [milliseconds(partial(translator.trace, text)) for text in SENTENCES * 3]
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
-    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", all_tensors, 150)
-    report("translate and trace what the pages show", weights_only)
+    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", times, 150)
 
 
 def time_to_appear(browser: Browser, address: str, selector: str) -> float:
@@ -204,7 +176,7 @@ def report_opening(browser: Browser, address: str, bare_address: str, rounds: in
         report("from a keystroke to the animation", keystrokes, 300)
 
 
-def report_rerun(address: str, server: psutil.Process, page: str, query: str, rounds: int) -> None:
+def report_rerun(address: str, page: str, query: str, rounds: int) -> None:
     def open_sentence(number: int) -> float:
         text = SENTENCES[number % len(SENTENCES)].replace(" ", "+")
         session.query = f"text={text}&{query}"
@@ -214,30 +186,23 @@ def report_rerun(address: str, server: psutil.Process, page: str, query: str, ro
     with Session(address, page) as session:
         for number in range(2 * len(SENTENCES)):
             open_sentence(number)
-        before, received_before = server.cpu_times(), session.received
+        received_before = session.received
         sentence_times = [open_sentence(number) for number in range(n_reruns)]
-        after, received_bytes = server.cpu_times(), session.received - received_before
+        kilobytes = (session.received - received_before) / n_reruns / 1000
         unchanged_times = [session.rerun() for _ in range(n_reruns)]
-    cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / n_reruns
     print(
         f"  {f'/{page}{query}':<19} {median(unchanged_times):8.0f} {median(sentence_times):16.0f} "
-        f"{cpu_ms:8.0f} {received_bytes / n_reruns / 1000:8.1f}",
+        f"{kilobytes:8.1f}",
         flush=True,
     )
 
 
 def report_clicks(page: Page, address: str) -> None:
-    page.goto(f"{address}/?depth=steps")
-    page.locator(".hu-steps").wait_for()
+    page.goto(f"{address}/?depth=heads&text={SENTENCES[0]}&kind=encoder&exact=1")
+    page.locator(".hu-thumb").first.wait_for()
     wait_for_script_run(page)
-    report("type a sentence, read its steps", [translate(page, text) for text in SENTENCES])
-    for suffix, text in (("", SENTENCES[0]), (" (long text)", LONG)):
-        page.goto(f"{address}/?depth=heads&text={text}&kind=encoder&exact=1")
-        page.locator(".hu-thumb").first.wait_for()
-        wait_for_script_run(page)
-        clicks = [page.evaluate(MEASURE_CLICK, [n % 6 + 1, n % 8 + 1]) for n in range(1, 20)]
-        report(f"choose another head, click to picture{suffix}", clicks, 150)
-        wait_for_script_run(page)
+    clicks = [page.evaluate(MEASURE_CLICK, [n % 6 + 1, n % 8 + 1]) for n in range(1, 20)]
+    report("choose another head, click to picture", clicks, 150)
     page.goto(f"{address}/?text={SENTENCES[0]}")
     page.locator(PICTURES["bands"]).first.wait_for()
     wait_for_script_run(page)
@@ -264,13 +229,6 @@ def report_clicks(page: Page, address: str) -> None:
     wait_for_script_run(page)
 
 
-def peak_memory(process: psutil.Process) -> float:
-    """Return the largest resident size of a process so far, in MB."""
-    status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
-    kilobytes = next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]
-    return int(kilobytes) / 1024
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -287,24 +245,19 @@ def main() -> None:
         script = folder / "bare.py"
         script.write_text('import streamlit as st\nst.title("Here")\n', encoding="utf-8")
         bare_address, _ = stack.enter_context(app_server(folder, script=script))
-        start = time.perf_counter()
-        address, process = stack.enter_context(
+        address, _ = stack.enter_context(
             app_server(options.checkpoints, HEADS_UP_RUNS=str(folder / "runs"))
         )
-        report("start the server", [1000 * (time.perf_counter() - start)])
         browser = stack.enter_context(chromium())
-        server = psutil.Process(process.pid)
         report_opening(browser, address, bare_address, options.rounds)
-        print("rerun of      no change, ms   another sentence: ms, CPU ms, kB sent")
+        print("rerun of      no change, ms   another sentence: ms, kB sent")
         for file in PAGES:
-            report_rerun(address, server, path(file), "", options.rounds)
+            report_rerun(address, path(file), "", options.rounds)
         for depth in [*DEPTHS][1:]:
-            report_rerun(address, server, path(HOME), f"depth={depth}", options.rounds)
+            report_rerun(address, path(HOME), f"depth={depth}", options.rounds)
         for tab in [*TABS][1:]:
-            report_rerun(address, server, "inside", f"tab={tab}", options.rounds)
+            report_rerun(address, "inside", f"tab={tab}", options.rounds)
         report_clicks(browser.new_context(viewport=VIEWPORT).new_page(), address)
-        label = "peak memory of the server, MB"
-        print(f"{label:<58} {peak_memory(server):8.0f}   (goal: at most 1000)")
 
 
 if __name__ == "__main__":

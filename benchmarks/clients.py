@@ -3,7 +3,7 @@
     python -m benchmarks.clients [--checkpoint en-fr] [--sentences 20]
 
 Exports the checkpoint as a Marian folder and opens it with those of these programs that are
-installed: `transformers`, BertViz, TransformerLens and nnsight. All get the same sentences and our
+installed: `transformers`, TransformerLens and nnsight. All get the same sentences and our
 greedy translations of them. docs/measured.md shows how to install them.
 """
 
@@ -15,7 +15,7 @@ import importlib.util
 import json
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,31 +89,6 @@ def check_transformers(case: Case) -> dict[str, Any]:
     return {"logits": max(logits), "attention": max(weights), "greedy texts": n_equal_texts}
 
 
-def check_bertviz(case: Case) -> dict[str, Any]:
-    """Compare the weights in the page that BertViz makes from ours."""
-    from bertviz import head_view
-
-    trace = case.traces[0]
-    page = head_view(
-        encoder_attention=[torch.from_numpy(w[None].copy()) for w in trace.all_weights("encoder")],
-        decoder_attention=[torch.from_numpy(w[None].copy()) for w in trace.all_weights("decoder")],
-        cross_attention=[torch.from_numpy(w[None].copy()) for w in trace.all_weights("cross")],
-        encoder_tokens=[*trace.src_tokens],
-        decoder_tokens=[*trace.tgt_tokens],
-        html_action="return",
-    )
-    start = page.data.index('{"attention": ')
-    parameters, _ = json.JSONDecoder().raw_decode(page.data, start)
-    weights = {entry["name"]: entry["attn"] for entry in parameters["attention"]}
-    names = ("Encoder", "Decoder", "Cross")
-    return {
-        "attention": max(
-            difference(trace.all_weights(kind), weights[name])
-            for kind, name in zip(KINDS, names, strict=True)
-        )
-    }
-
-
 def check_transformer_lens(case: Case) -> dict[str, Any]:
     from transformer_lens.model_bridge import TransformerBridge
 
@@ -177,25 +152,12 @@ def check_nnsight(case: Case) -> dict[str, Any]:
     }
 
 
-CHECKS: dict[str, tuple[str, Callable[[Case], dict[str, Any]]]] = {
-    "transformers": ("transformers", check_transformers),
-    "bertviz": ("BertViz", check_bertviz),
-    "transformer_lens": ("TransformerLens", check_transformer_lens),
-    "nnsight": ("nnsight", check_nnsight),
+CHECKS: dict[str, Callable[[Case], dict[str, Any]]] = {
+    "transformers": check_transformers,
+    "transformer_lens": check_transformer_lens,
+    "nnsight": check_nnsight,
 }
-
-
-def run(case: Case, packages: Sequence[str]) -> None:
-    """Print one line for each result of each program."""
-    for package in packages:
-        title, check = CHECKS[package]
-        if importlib.util.find_spec(package) is None:
-            print(f"{title:16} not installed")
-            continue
-        version = importlib.metadata.version(package.replace("_", "-"))
-        for name, value in check(case).items():
-            figure = f"{value:.3g}" if isinstance(value, float) else value
-            print(f"{title:16} {version:8} {name:42} {figure}", flush=True)
+"""By the name of the package."""
 
 
 def main() -> None:
@@ -204,21 +166,28 @@ def main() -> None:
     )
     parser.add_argument("--checkpoint", default="en-fr")
     parser.add_argument("--sentences", type=int, default=20)
-    parser.add_argument("--only", nargs="+", choices=CHECKS, default=[*CHECKS])
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     translator = Translator.load(options.checkpoint, "cpu")
     sources = [sentence.source for sentence in Corpus.bundled(options.sentences).sentences]
     traces = [translator.trace(source) for source in sources]
+    print(f"{len(traces)} sentences, {sum(len(t.predicted_ids) for t in traces)} output tokens")
+    print(describe_computed(translator.computed_with))
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "marian"
         assert translator.folder is not None
         export_marian(translator.folder, folder)
         pieces = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
         columns = [translator.vocabulary.id(piece) for piece in [*pieces][:-1]]
-        print(f"{len(traces)} sentences, {sum(len(t.predicted_ids) for t in traces)} output tokens")
-        print(describe_computed(translator.computed_with))
-        run(Case(translator, folder, traces, columns), options.only)
+        case = Case(translator, folder, traces, columns)
+        for package, check in CHECKS.items():
+            if importlib.util.find_spec(package) is None:
+                print(f"{package:16} not installed")
+                continue
+            version = importlib.metadata.version(package.replace("_", "-"))
+            for name, value in check(case).items():
+                figure = f"{value:.3g}" if isinstance(value, float) else value
+                print(f"{package:16} {version:8} {name:42} {figure}", flush=True)
 
 
 if __name__ == "__main__":

@@ -85,8 +85,7 @@ def our_step(work: Workload, dtype: torch.dtype) -> Step:
 class Peer(nn.Module):
     """`nn.Transformer` with the parts that it lacks: embedding, positions, tied output."""
 
-    def __init__(self, shape: ModelConfig, longest: int, paper: bool = False) -> None:
-        """`paper`: no dropout on attention weights and inside the FFN, as in the paper."""
+    def __init__(self, shape: ModelConfig, longest: int) -> None:
         super().__init__()
         d, layers, rate = shape.d_model, shape.n_layers, shape.dropout
         self.embedding = nn.Embedding(shape.vocab_size, d)
@@ -96,11 +95,6 @@ class Peer(nn.Module):
             d, shape.n_heads, layers, layers, shape.d_ff, rate, batch_first=True
         )
         self.register_buffer("positions", sinusoidal(longest, d))
-        for layer in self.body.modules() if paper else ():
-            if isinstance(layer, nn.MultiheadAttention):
-                layer.dropout = 0.0
-            elif isinstance(layer, nn.TransformerEncoderLayer | nn.TransformerDecoderLayer):
-                layer.dropout.p = 0.0
 
     def embed(self, ids: Tensor) -> Tensor:
         scale = self.embedding.embedding_dim**0.5
@@ -125,9 +119,9 @@ class Peer(nn.Module):
         return functional.linear(states, self.embedding.weight)
 
 
-def peer_step(work: Workload, bf16: bool, paper: bool = False) -> Step:
+def peer_step(work: Workload, bf16: bool) -> Step:
     """Return a typical step of `Peer`."""
-    model = Peer(work.config, work.length, paper)
+    model = Peer(work.config, work.length)
     return typical_step(work, bf16, model, logits_loss(work, model))
 
 
@@ -169,7 +163,6 @@ def time_steps(rounds: int, clock: Callable[[], float]) -> None:
         "ours, bf16": our_step(work, torch.bfloat16),
         "ours, fp32": our_step(work, torch.float32),
         "nn.Transformer, bf16": peer_step(work, bf16=True),
-        "  dropout only where the paper has it": peer_step(work, bf16=True, paper=True),
         "nn.Transformer, fp32": peer_step(work, bf16=False),
     }
     times: dict[str, list[float]] = {name: [] for name in steps}

@@ -13,7 +13,6 @@ from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
 from transformer.analysis.importance.pruning import (
     pruning_curve,
-    random_order,
 )
 from transformer.analysis.interventions.switching import all_heads
 from transformer.measures.kinds import Head
@@ -111,12 +110,3 @@ def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
     assert with_bleu.bleu.tolist() == together.bleu.tolist()
     with pytest.raises(ValueError, match="from 0 to 3"):
         pruning_curve(translator, THREE_PAIRS, order, counts=[4])
-
-
-def test_random_orders_depend_on_the_seed() -> None:
-    heads: list[Head] = [("cross", 0, n) for n in range(40)]
-    order = random_order(heads, seed=1)
-    assert sorted(order) == heads
-    assert order == random_order(heads, seed=1)
-    assert order != random_order(heads, seed=2)
-    assert order != heads

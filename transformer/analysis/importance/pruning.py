@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
 import pandas as pd
 
 from transformer.analysis.corpora import Corpus
@@ -23,11 +22,6 @@ from transformer.analysis.corpora.passes import (
 from transformer.analysis.importance.ablation import measure_without
 from transformer.inference import Translator
 from transformer.measures.kinds import Head
-
-
-def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
-    """Return the heads in random order, the same for the same seed."""
-    return [heads[n] for n in np.random.default_rng(seed).permutation(len(heads))]
 
 
 def pruning_curve(
