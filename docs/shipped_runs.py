@@ -28,8 +28,9 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from transformer.jobs import Jobs, Limits  # noqa: E402
-from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race, write_race  # noqa: E402
+from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race  # noqa: E402
 from transformer.measures.film_steps import film_steps  # noqa: E402
+from transformer.text.files import write_json  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import make_run_config  # noqa: E402
@@ -73,7 +74,10 @@ def run_race(name: str) -> Path:
         runs = race_runs(jobs, race_id)
         if any(run.info.status != "finished" for run in runs):
             sys.exit(f"{name}: {', '.join(run.info.status for run in runs)}")
-        return write_race(RUNS.parent, name, distance_accuracies(jobs, runs))
+        table = distance_accuracies(jobs, runs).to_json(orient="records")  # infinite as null
+    path = RUNS.parent / "races" / f"{name}.json"
+    write_json(path, {"when": int(time.time()), "lines": json.loads(table)})
+    return path
 
 
 def make_shipped_run(path: Path, target: Path) -> Path:

@@ -18,7 +18,7 @@ from transformer.jobs.race_runs import (
     submit_race,
     track,
 )
-from transformer.jobs.races import RACES
+from transformer.training.races import RACES
 
 
 def test_a_race_is_queued_seed_by_seed(make_idle_jobs: MakeIdleJobs) -> None:

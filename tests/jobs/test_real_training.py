@@ -15,7 +15,6 @@ import pytest
 from tests.jobs.conftest import MakeIdleJobs, MakeJobs, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
-from transformer.jobs import races as races_module
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.race_runs import (
     COLUMNS,
@@ -24,8 +23,9 @@ from transformer.jobs.race_runs import (
     standings,
     submit_race,
 )
-from transformer.jobs.races import RACES, Race
 from transformer.text.files import write_json
+from transformer.training import races as races_module
+from transformer.training.races import RACES, Race
 from transformer.training.recipe import make_run_config
 
 SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}

@@ -24,7 +24,7 @@ from tests.pages.conftest import Visit
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.classroom.tab_runs import TabRun
 from transformer.jobs import JobError, Jobs
-from transformer.jobs.races import RACES
+from transformer.training.races import RACES
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import PairsRun
 from transformer.ui.services.class_updates import message

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import shutil
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -23,10 +21,10 @@ from tests.pages.conftest import (
 )
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
-from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race, write_race
-from transformer.jobs.races import RACES
-from transformer.text.files import read_json, write_json
+from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race
+from transformer.text.files import write_json
 from transformer.training.estimate import Estimate
+from transformer.training.races import RACES
 from transformer.ui.pages.training import race_page
 from transformer.ui.services import live_jobs
 
@@ -172,12 +170,12 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
 def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     rows = [
-        (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
+        (entry, 1, 500, distance, 1 / distance, None, 0.125, 100, 8)
         for entry in RACES["layers"].entries
         for distance in (3, 6)
     ]
-    path = write_race(folder, "layers", pd.DataFrame(rows, columns=list(COLUMNS)))
-    write_json(path, {**read_json(path), "when": 86400 * 31})
+    lines = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    write_json(folder / "races" / "layers.json", {"when": 86400 * 31, "lines": lines})
     app = visit(PAGE, folder, race="layers")
     assert not messages(app)
     assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in visible_text(app)

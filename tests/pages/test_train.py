@@ -13,9 +13,9 @@ from safetensors.torch import save_file
 from tests.pages.conftest import Visit, messages, send_choice, view, visible_text
 from tests.pages.train_visits import PAGE
 from transformer.jobs import Jobs
-from transformer.jobs.races import RACES
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
+from transformer.training.races import RACES
 from transformer.training.recipe import default_settings, make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.ui.base.registry import PAGES

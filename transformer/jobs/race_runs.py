@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,9 +26,9 @@ from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
-from transformer.jobs.races import race_named
-from transformer.text.files import read_json, write_json
+from transformer.text.files import read_json
 from transformer.text.tasks.gap import GapTask
+from transformer.training.races import race_named
 from transformer.training.run_config import LayerRun, RaceEntry
 from transformer.training.run_folder import RunError
 
@@ -230,15 +228,10 @@ def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int)
     )
 
 
-SHIPPED_RACES = "races"
-"""Name of the folder of shipped races in a folder of checkpoints."""
-MAX_BYTES = 200_000
-
-
 @dataclass(frozen=True, eq=False)
 class ShippedRace:
     """The result of a race for users who have not run one yet, `checkpoints/races/{name}.json`;
-    `python docs/shipped_runs.py --race layers` writes it.
+    `python docs/shipped_runs.py --race layers` writes it, with infinite numbers as null.
 
     Attributes:
         measured_at: time of the race, in seconds since 1970.
@@ -249,26 +242,15 @@ class ShippedRace:
     table: pd.DataFrame
 
 
-def write_race(folder: Path, name: str, table: pd.DataFrame) -> Path:
-    """Write a race for `read_race` and return the path."""
-    lines: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))  # infinite as null
-    path = folder / SHIPPED_RACES / f"{name}.json"
-    write_json(path, {"when": int(time.time()), "lines": lines})
-    return path
-
-
 def read_race(folder: Path, name: str, entries: Collection[str]) -> ShippedRace | None:
-    """Read a shipped race; None if not found or not with exactly these entries."""
-    path = folder / SHIPPED_RACES / f"{name}.json"
+    """Read a race from a folder of checkpoints; None if there is none with exactly these
+    entries."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return None
-        content = read_json(path)
-        table = pd.DataFrame(content["lines"], columns=list(COLUMNS))
-        table["reach"] = table["reach"].astype(float).fillna(math.inf)
-        numbers = table.drop(columns=["entry", "reach"])
-        complete = set(table["entry"]) == set(entries) and bool(numbers.notna().all().all())
-        table[numbers.columns] = numbers.astype(float)
-        return ShippedRace(float(content["when"]), table) if complete else None
-    except (OSError, ValueError, KeyError, TypeError, OverflowError):
+        content = read_json(folder / "races" / f"{name}.json")
+    except OSError:
         return None
+    table = pd.DataFrame(content["lines"], columns=list(COLUMNS))
+    table["reach"] = table["reach"].astype(float).fillna(math.inf)
+    if set(table["entry"]) != set(entries):
+        return None
+    return ShippedRace(content["when"], table)

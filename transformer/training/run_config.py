@@ -38,7 +38,7 @@ Pairs = tuple[tuple[str, str], ...]
 @dataclass(frozen=True)
 class RaceEntry(Record):
     """The race that a run belongs to: `id` is shared by all its runs, `name` is one of
-    `jobs.races.RACES`, `entry` and `seed` identify the run."""
+    `races.RACES`, `entry` and `seed` identify the run."""
 
     id: str
     name: str

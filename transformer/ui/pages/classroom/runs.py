@@ -17,8 +17,8 @@ from transformer.figures.wall import Card, thinned, wall_data
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.race_runs import race_runs, submit_race
-from transformer.jobs.races import RACES
 from transformer.measures.shape import clearest_head
+from transformer.training.races import RACES
 from transformer.ui.base import state, visitor
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.services.memory_cache import cached

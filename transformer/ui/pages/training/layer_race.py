@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.jobs import Jobs
 from transformer.jobs.race_runs import read_race
-from transformer.jobs.races import RACES
+from transformer.training.races import RACES
 from transformer.ui.pages.training import race_cards, race_page
 from transformer.ui.services import models
 from transformer.ui.widgets import frame

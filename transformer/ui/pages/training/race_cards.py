@@ -9,7 +9,7 @@ import streamlit as st
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.jobs import Jobs
 from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
-from transformer.jobs.races import RACES, Race
+from transformer.training.races import RACES, Race
 from transformer.ui.base import state, visitor
 from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.callbacks import attempt, show_refusal

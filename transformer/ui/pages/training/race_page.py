@@ -22,7 +22,7 @@ from transformer.jobs.race_runs import (
     standings,
     track,
 )
-from transformer.jobs.races import Race, race_named
+from transformer.training.races import Race, race_named
 from transformer.ui.base import state
 from transformer.ui.widgets import frame, tables, verdicts
 from transformer.ui.widgets.charts import chart, dark

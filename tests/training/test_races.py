@@ -15,7 +15,7 @@ from transformer.analysis.evidence.verdicts import (
     results_table,
     verdict,
 )
-from transformer.jobs.races import RACES
+from transformer.training.races import RACES
 
 CLAIM = Claim("a beats b", "a", "b")
 
