@@ -84,19 +84,6 @@ def submit(service: ComputationService, name: str, visitor: str, address: str = 
     return key
 
 
-def requests_ahead(service: ComputationService, keys: dict[str, str]) -> list[str]:
-    """Return the names of the computations in the order of the queue."""
-    return sorted(keys, key=lambda name: service.status(keys[name]).requests_ahead)
-
-
-def test_everyones_first_computation_comes_before_anyones_second(
-    service: ComputationService,
-) -> None:
-    names = ["a1", "a2", "a3", "b1", "c1", "b2"]
-    keys = {name: submit(service, name, name[0]) for name in names}
-    assert requests_ahead(service, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
-
-
 def test_one_visitor_cannot_fill_the_queue(tmp_path: Path, service: ComputationService) -> None:
     for number in range(MAX_PER_VISITOR):
         submit(service, f"a{number}", "ann")

@@ -258,21 +258,18 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         }
         self._executors = {name: executor(queue) for name, queue in self._queues.items()}
 
-    def submit(
-        self, computation: Computation, *, visitor: str, address: str = "", force: bool = False
-    ) -> str:
+    def submit(self, computation: Computation, *, visitor: str, address: str = "") -> str:
         """Queue a computation unless its result exists; return its key.
 
         Args:
             visitor, address: who requests it (and may cancel it), and from which address.
-            force: discard an existing result.
 
         Raises JobError if there are too many requests, in total, of this visitor or this address,
         or the request cannot be written.
         """
         key, queue = computation.key, self._queues[computation.kind]
-        folder, result = self._folder(key), self._result_path(key)
-        if result.is_file() and not force:
+        folder = self._folder(key)
+        if self._result_path(key).is_file():
             return key
         with as_job_error("the measurement could not be requested"), queue.locked():
             entries = queue.drop_abandoned()

@@ -24,7 +24,7 @@ from transformer.jobs import worker
 
 IMPORTED_BEFORE = "transformer.training.train_folder"
 """Module that is imported before the first fork, PyTorch and the trainer with it."""
-_MAX_MESSAGE = 1 << 20  # bytes of a request: the settings and the environment of a worker
+_MAX_MESSAGE = 1 << 16  # bytes of a request: the settings of a worker
 
 _servers: dict[int, ForkServer] = {}
 """Fork servers by niceness, which a process cannot lower."""
@@ -61,9 +61,11 @@ def fork_worker(settings: Mapping[str, Any], environment: Mapping[str, str]) -> 
     """Start a worker and return two file descriptors: its standard input and what it reports.
 
     The worker ends when its input is closed. Raises OSError.
+
+    Args:
+        environment: of the fork server, if this is its first worker.
     """
-    nice = settings["nice"]
-    message = json.dumps([settings, dict(environment), os.getcwd()]).encode()
+    nice, message = settings["nice"], json.dumps(settings).encode()
     child_input, to_child = os.pipe()
     from_child, child_output = os.pipe()
     try:
@@ -121,10 +123,7 @@ def _execute(message: bytes, descriptors: Sequence[int]) -> NoReturn:
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
-        settings, environment, folder = json.loads(message)
-        os.environ.clear()
-        os.environ.update(environment)
-        os.chdir(folder)
+        settings = json.loads(message)
         torch.set_num_threads(settings["threads"])
         code = worker.main(settings)
     except BaseException:

@@ -257,7 +257,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
     def shipped(self) -> list[RunInfo]:
         """Return the runs that are part of the app, sorted by name."""
-        return shipped_infos(self._shipped) if self._shipped else []
+        return [*shipped_infos(self._shipped)] if self._shipped else []
 
     def run(self, name: str) -> RunInfo:
         """Return the state of one run in the queue or in the app; reads the other runs only for its

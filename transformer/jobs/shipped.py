@@ -68,14 +68,7 @@ def shipped_folders(root: Path) -> list[ShippedFolder]:
     return [folder for name in names if (folder := find_shipped(root, name))]
 
 
-def shipped_infos(root: Path) -> list[RunInfo]:
-    """Return the infos of all shipped runs; cached, since they do not change."""
-    try:
-        return [*_cached_infos(root, root.stat().st_mtime_ns)]
-    except OSError:
-        return []
-
-
 @lru_cache(maxsize=4)
-def _cached_infos(root: Path, _: int) -> tuple[RunInfo, ...]:
+def shipped_infos(root: Path) -> tuple[RunInfo, ...]:
+    """Return the infos of all shipped runs; cached, since they do not change."""
     return tuple(info for folder in shipped_folders(root) if (info := read_run_info(folder)))

@@ -110,14 +110,12 @@ def _cancel(key: str, visitor_id: str) -> None:
     attempt(REFUSAL_NAME, lambda: computation_service().cancel(key, visitor_id))
 
 
-def submit(computation: Computation, force: bool = False) -> None:
+def submit(computation: Computation) -> None:
     """Submit the computation, in a callback; `show_refusal` shows why it was refused."""
     visitor_id, address = visitor.current_id(), visitor.address_hash()
     attempt(
         REFUSAL_NAME,
-        lambda: computation_service().submit(
-            computation, visitor=visitor_id, address=address, force=force
-        ),
+        lambda: computation_service().submit(computation, visitor=visitor_id, address=address),
     )
 
 
