@@ -121,19 +121,15 @@ def test_a_failed_computation_has_a_reason_and_can_be_repeated(
     service: ComputationService, submit_action: SubmitAction
 ) -> None:
     failing_key, exiting_key = submit_action("fails"), submit_action("exits")
+    full_disk_key = submit_action("full")
     reason = wait_for_status(service, exiting_key, "failed").reason
     assert reason == "its worker was lost 3 times; try again"
     assert service.status(failing_key).reason == "no such measure"
+    assert wait_for_status(service, full_disk_key, "failed").reason == DISK_FULL
     with pytest.raises(JobError, match="no longer stored"):
         service.result(failing_key)
     submit_action("fails")
     assert service.status(failing_key).status == "running"
-
-
-def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
-    with ComputationService(tmp_path) as service:
-        key = service.submit(fake_computation(tmp_path, "full"), visitor="me")
-        assert wait_for_status(service, key, "failed").reason == DISK_FULL
 
 
 def test_a_computation_of_a_killed_app_starts_again_if_a_page_waits_for_it(tmp_path: Path) -> None:

@@ -52,16 +52,13 @@ def test_any_setting_that_changes_results_makes_another_run(
     names = [jobs.submit(variant, "ann", reuse=True) for variant in variants]
     assert len({shared_name, *names}) == 1 + len(variants)
     assert jobs.submit(variants[-1], "bob", reuse=True) not in names, "a race has its own runs"
+    on_pairs = PairsRun(pairs="pairs.tsv", model=first.model, training=first.training)
+    assert jobs.submit(on_pairs, "ann", b"a\tb\n", reuse=True) != jobs.submit(
+        on_pairs, "bob", b"a\tb\n", reuse=True
+    )
     assert jobs.submit(first, "ann") != shared_name, "without reuse=True a second run is queued"
     monkeypatch.setattr(info, "fingerprint", lambda: "another version of the code")
     assert jobs.submit(first, "bob", reuse=True) != shared_name
-
-
-def test_runs_on_uploaded_pairs_are_not_shared(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs, config = make_idle_jobs(), run_config()
-    pairs = PairsRun(pairs="pairs.tsv", model=config.model, training=config.training)
-    names = [jobs.submit(pairs, visitor, b"a\tb\n", reuse=True) for visitor in ("ann", "bob")]
-    assert names[0] != names[1]
 
 
 @pytest.mark.parametrize("action", ["stop", "pause", "faster", "hidden"])

@@ -115,22 +115,17 @@ def test_the_parameter_count_equals_that_of_the_model(
             {"options": {"n_train": 100_000, "n_valid": 1}},
             "100,001 pairs would be generated; this app allows at most 100,000",
         ),
+        ({}, "the files have 11 bytes; this app allows at most 10"),
     ],
 )
 def test_runs_over_a_limit_are_refused(
     changes: dict[str, Any], message: str, make_idle_jobs: MakeIdleJobs
 ) -> None:
-    jobs = make_idle_jobs(parameters=1_000_000, minutes=30)
+    jobs = make_idle_jobs(parameters=1_000_000, minutes=30, upload_bytes=10)
+    pairs = b"12345678901" if not changes else b""
     with pytest.raises(JobError, match=message):
-        jobs.submit(replace(run_config(), **changes), "ann")
+        jobs.submit(replace(run_config(), **changes), "ann", pairs)
     assert jobs.runs() == []
-
-
-def test_uploaded_files_have_a_size_limit(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs(upload_bytes=10)
-    jobs.submit(run_config(), "ann", b"1234567890")
-    with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
-        jobs.submit(run_config(), "ann", b"12345678901")
 
 
 def test_a_run_without_a_time_gets_the_limit(make_idle_jobs: MakeIdleJobs) -> None:

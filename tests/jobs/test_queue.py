@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -131,27 +128,6 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
         candidates = [i for i in waiting_runs if n_running[i.owner] == n_running[info.owner]]
         assert info.turn == min(i.turn for i in candidates)
         n_running[info.owner] += 1
-
-
-def test_of_thirty_simultaneous_requests_twenty_are_queued(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs, accepted, refused = make_idle_jobs(queued=20), [], []
-    barrier = threading.Barrier(30)
-
-    def submit(n: int) -> None:
-        barrier.wait()
-        try:
-            accepted.append(submit_run(jobs, f"{n}", f"visitor-{n}"))
-        except JobError as error:
-            refused.append(str(error))
-
-    with ThreadPoolExecutor(30) as pool:
-        assert len([*pool.map(submit, range(30))]) == 30
-    assert len(set(accepted)) == 20
-    assert sorted(queue_positions(jobs).values()) == [*range(1, 21)]  # type: ignore[type-var]
-    assert (
-        refused
-        == ["20 runs are waiting and this app allows 20: try again when one of them has begun"] * 10
-    )
 
 
 def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: MakeIdleJobs) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, MakeJobs, wait_until
+from tests.jobs.conftest import MakeIdleJobs
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
     cancel_race,
@@ -144,17 +144,6 @@ def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdl
     assert list(standings(jobs, race_runs(jobs, race_id))[0]["n"]) == [2, 3]
     with pytest.raises(ValueError, match="no runs of this race"):
         standings(jobs, [])
-
-
-def test_workers_train_a_race(make_jobs: MakeJobs) -> None:
-    with make_jobs(workers=2) as jobs:
-        race_id = submit_race(jobs, "warm-up", "ann", (1,))
-        for run in race_runs(jobs, race_id):
-            wait_until(jobs, run.info.name, "finished")
-        runs = race_runs(jobs, race_id)
-        assert [track(jobs, run).steps.tolist() for run in runs] == [[1, 2, 3]] * 2
-        table, _ = standings(jobs, runs)
-        assert list(table["n"]) == [0, 0]  # the fake trainer does not evaluate
 
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"

@@ -186,26 +186,36 @@ class WorkerPool:
             supervisor.join()
 
     def _supervise(self) -> None:
-        """Start a worker, wait for its exit, queue its job again if it was killed, and repeat; end
-        when the worker was idle."""
+        """Start a worker, handle what it reports until it exits, queue its job again if it was
+        killed, and repeat; end when the worker was idle."""
         pause = 0.0
         while not self._closing.wait(pause):
             worker_id = secrets.token_hex(8)
+            settings = {"root": str(self._queue.root), "worker": worker_id, **asdict(self._kind)}
             try:
-                process = self._start_worker(worker_id)
+                with self._lock:
+                    if self._closing.is_set():
+                        return
+                    process = self._alive[worker_id] = WorkerProcess(settings)
             except OSError as error:
                 self._startup_error = f"no worker can be started: {error.strerror or error}"
                 pause = MAX_RESTART_PAUSE
                 continue
-            if process is None:
-                return
-            self._follow(worker_id, process)
+            for report in process.read():
+                if "error" in report:  # it has imported what it needs
+                    with self._lock:
+                        self._startup_error = report["error"]
+                        self._warm.add(worker_id)
             with suppress(OSError):  # on a full disk the next check of the runs finds them
                 self._queue.requeue_orphans()
             with self._lock:
                 del self._alive[worker_id]
                 was_warm = worker_id in self._warm
                 self._warm.discard(worker_id)
+                if not was_warm and not self._closing.is_set():
+                    self._startup_error = (
+                        "no worker can be started; see the error in the app's terminal"
+                    )
                 if self._kind.idle_seconds and was_warm and not self._has_entries():
                     self._supervisors.remove(threading.current_thread())
                     return
@@ -215,23 +225,3 @@ class WorkerPool:
         with suppress(OSError):
             return bool(self._queue.entries())
         return False
-
-    def _start_worker(self, worker_id: str) -> WorkerProcess | None:
-        """Start a worker; None if the pool is closing."""
-        settings = {"root": str(self._queue.root), "worker": worker_id, **asdict(self._kind)}
-        with self._lock:
-            if self._closing.is_set():
-                return None
-            process = WorkerProcess(settings)
-            self._alive[worker_id] = process
-        return process
-
-    def _follow(self, worker_id: str, process: WorkerProcess) -> None:
-        """Handle what the worker reports until it exits."""
-        for report in process.read():
-            if "error" in report:  # it has imported what it needs
-                with self._lock:
-                    self._startup_error = report["error"]
-                    self._warm.add(worker_id)
-        if worker_id not in self._warm and not self._closing.is_set():
-            self._startup_error = "no worker can be started; see the error in the app's terminal"
