@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
+import numpy as np
 import pytest
 import sacrebleu
 import torch
@@ -85,8 +86,9 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
 
 def test_the_rate_is_equation_3_and_its_sliders_are_in_the_address(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="learning", d_model="128", warmup="400")
-    trace = charts(app)[0]["data"][0]
+    trace, rising, falling = charts(app)[0]["data"]
     steps, rate = numbers(trace["x"]), numbers(trace["y"])
+    assert rate == pytest.approx(np.minimum(numbers(rising["y"]), numbers(falling["y"])))
     assert rate.max() == pytest.approx((128 * 400) ** -0.5)
     assert steps[rate.argmax()] == 400
     for step, value in list(zip(steps, rate, strict=True))[::50]:

@@ -32,8 +32,8 @@ def test_log_lines_respect_the_interval(capsys: pytest.CaptureFixture[str]) -> N
     lines = log.splitlines()
     assert out == ""  # progress goes to standard error
     assert "\r" not in log
-    assert len(lines) == 1 + int(99.9 // LOG_INTERVAL_SECONDS)
-    assert lines[0] == "  0.0% step 1, loss 2.500, 3,000 tokens/s, ? left"
+    assert len(lines) == int(99.9 // LOG_INTERVAL_SECONDS)
+    assert lines[0] == " 30.1% step 302, loss 2.500, 3,000 tokens/s, 01:09 left"
 
 
 def test_time_left_counts_from_this_start(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +56,6 @@ def test_terminal_shows_one_progress_bar(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Console() as console:
-        assert capsys.readouterr().err == ""  # nothing is shown before the first value
         for step in range(1, 101):
             console(make_line(step, (step - 1) / 100))
     output = capsys.readouterr().err

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.training.schedule import learning_rate, paper_rate, schedule_curve
+from transformer.training.schedule import learning_rate, paper_rate
 
 steps = st.integers(1, 10**6)
 warmups = st.integers(1, 20_000)
@@ -35,18 +34,3 @@ def test_cooldown_is_linear(step: int, progress: float, cooldown: float) -> None
         assert rate == 0
     else:
         assert rate == pytest.approx(plain * (1 - (progress - cooldown_start) / cooldown))
-
-
-def test_schedule_curve_equals_equation_3() -> None:
-    curve = schedule_curve(512, 4000, 20_000)
-    assert curve.peak == (4000, pytest.approx(paper_rate(4000, 512, 4000)))
-    assert curve.peak[1] == pytest.approx(6.99e-4, rel=1e-3)  # (512 · 4000)^-½
-    assert curve.rate.max() == pytest.approx(curve.peak[1])
-    assert 4000 in curve.steps
-    np.testing.assert_allclose(curve.rate, np.minimum(curve.rising, curve.falling))
-    early, late = curve.steps <= 4000, curve.steps >= 4000
-    np.testing.assert_allclose(curve.rate[early], curve.peak[1] * curve.steps[early] / 4000)
-    np.testing.assert_allclose(curve.rate[late], curve.peak[1] * (curve.steps[late] / 4000) ** -0.5)
-    assert curve.rate[-1] == pytest.approx(curve.peak[1] * curve.after(5))
-    with pytest.raises(ValueError, match="warmup must be at least 1"):
-        schedule_curve(512, 0, 10)

@@ -91,11 +91,10 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
                 task = _prepare_translation(
                     run, config, loop, device, log if verbose else lambda _: None
                 )
-            report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-            trainer = Trainer(run, config.training, task, report=report)
             if verbose:
                 log(_summary(task))
-            status = trainer.train()
+            report: Report = stack.enter_context(Console()) if verbose else lambda _: None
+            status = Trainer(run, config.training, task, report=report).train()
     except BusyError:
         raise
     except Exception as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import streamlit as st
 
@@ -17,7 +15,7 @@ from transformer.analysis.inside.learning import (
 from transformer.figures.bars import grouped_bars
 from transformer.figures.positions import Curve, lines, table
 from transformer.inference import Trace
-from transformer.training.schedule import ScheduleCurve, schedule_curve
+from transformer.training.schedule import paper_rate
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import stops
@@ -65,13 +63,15 @@ def _learning_rate() -> None:
         format_func=lambda value: f"{value:,}",
         **state.bound("warmup"),
     )
-    schedule = _schedule(view.d_model, view.warmup)
+    width, step = view.d_model, view.warmup
+    steps = np.unique([*np.linspace(1, 4 * step, 300).round(), step]).astype(int)
+    rate = np.array([paper_rate(int(n), width, step) for n in steps])
     curves = [
-        Curve("learning rate", schedule.steps, schedule.rate),
-        Curve("rising: step · warmup^−1.5", schedule.steps, schedule.rising),
-        Curve("falling: step^−0.5", schedule.steps, schedule.falling),
+        Curve("learning rate", steps, rate),
+        Curve("rising: step · warmup^−1.5", steps, width**-0.5 * steps * step**-1.5),
+        Curve("falling: step^−0.5", steps, width**-0.5 * steps**-0.5),
     ]
-    step, peak = schedule.peak
+    peak = paper_rate(step, width, step)
     figure = lines(curves, x_title="step", y_title="learning rate",
                    marked_x=(step, f"peak {peak:.3g} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
@@ -80,21 +80,17 @@ def _learning_rate() -> None:
     st.markdown(
         "The two parts of the minimum meet at step = warmup, where the rate is "
         f"$(d_{{model}} \\cdot warmup)^{{-0.5}}$ = **{peak:.3g}**. It rises linearly before and "
-        f"falls afterwards: at step {schedule.steps[-1]:,}, four times the warm-up, it is half the "
-        f"peak, {schedule.rate[-1]:.3g}. The wider the model, the lower the rate."
+        f"falls afterwards: at step {steps[-1]:,}, four times the warm-up, it is half the "
+        f"peak, {rate[-1]:.3g}. The wider the model, the lower the rate."
     )
-    base = _schedule(*BASE_MODEL).peak[1]
+    base_width, base_warmup = BASE_MODEL
+    base = paper_rate(base_warmup, base_width, base_warmup)
     st.caption(
-        f"Section 5.3, equation 3. The paper’s base model, d_model {BASE_MODEL[0]} and "
-        f"{BASE_MODEL[1]:,} steps of warm-up, has a peak of {base:.3g}. You can set the peak on "
+        f"Section 5.3, equation 3. The paper’s base model, d_model {base_width} and "
+        f"{base_warmup:,} steps of warm-up, has a peak of {base:.3g}. You can set the peak on "
         "the Train page."
     )
     frame.page_link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
-
-
-@lru_cache(maxsize=64)
-def _schedule(width: int, warmup: int) -> ScheduleCurve:
-    return schedule_curve(width, warmup, 4 * warmup)
 
 
 def _dropout(model: Model, trace: Trace, layer: int) -> None:
