@@ -126,15 +126,6 @@ def test_a_batch_is_padded_and_shifted(store: TokenStore, vocabulary: Vocabulary
         assert batch.tgt_in[row].tolist() == [1, *tgt[:-1]] + [0] * n_pad
 
 
-def test_batches_of_a_plan_hold_every_token_once(store: TokenStore) -> None:
-    plan = batch_plan(store.src_lengths, store.tgt_lengths, batch_tokens=600, seed=3, epoch=1)
-    batches = [make_batch(store, indices, pad_id=0, bos_id=1) for indices in plan]
-    assert sum(batch.n_pairs for batch in batches) == len(store) == 200
-    total = int(store.src_lengths.sum() + store.tgt_lengths.sum())
-    assert sum(int((b.src != 0).sum() + (b.tgt_out != 0).sum()) for b in batches) == total
-    assert all(batch.src.numel() + batch.tgt_out.numel() <= 600 for batch in batches)
-
-
 def test_the_plan_of_many_pairs_needs_no_python_per_pair() -> None:
     src, tgt = random_lengths(100_000)
     n_lines = 0

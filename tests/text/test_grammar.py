@@ -11,13 +11,11 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from transformer.text import TASKS, Example
 from transformer.text.grammar.clauses import Preposition, Pronoun
 from transformer.text.grammar.phrases import NounPhrases, OwnedPhrases, links
 from transformer.text.grammar.sentences import Kind, kinds
-from transformer.text.grammar.verbs import Verb, conjugate
+from transformer.text.grammar.verbs import Verb
 from transformer.text.grammar.words import Adjective
 
 FRENCH = TASKS["french"]
@@ -150,25 +148,3 @@ def test_each_level_adds_its_constructions() -> None:
     assert not first & {"not", "any", "'s", "?", "never", "can", "often"}
     assert {"not", "any", "'s"} <= second
     assert not second & {"?", "never", "can", "going", "who", "often", "today"}
-
-
-def test_numbering_is_a_bijection() -> None:
-    kind = max(kinds(2), key=lambda kind: kind.size)
-    step = kind.size // 3000
-    sentences = {" ".join(w.text for w in kind.sentence(n)[0]) for n in range(0, kind.size, step)}
-    assert len(sentences) == len(range(0, kind.size, step))
-
-
-@pytest.mark.parametrize(
-    ("infinitive", "stem", "forms"),
-    [
-        ("parler", "", "parle parles parle parlons parlez parlent"),
-        ("manger", "", "mange manges mange mangeons mangez mangent"),
-        ("commencer", "", "commence commences commence commençons commencez commencent"),
-        ("acheter", "achèt", "achète achètes achète achetons achetez achètent"),
-        ("finir", "", "finis finis finit finissons finissez finissent"),
-        ("vendre", "", "vends vends vend vendons vendez vendent"),
-    ],
-)
-def test_regular_verbs_are_conjugated(infinitive: str, stem: str, forms: str) -> None:
-    assert " ".join(conjugate(infinitive, stem)) == forms

@@ -190,34 +190,31 @@ def zipped(content: bytes) -> bytes:
     return file.getvalue()
 
 
-OTHER_FILES = {
-    "a Jupyter notebook": json.dumps({"cells": [{"source": ["a"]}], "nbformat": 4}, indent=1),
-    "JSON": json.dumps([{"en": "Yes.", "fr": "Oui."}] * 3),
-    "HTML": "<!DOCTYPE html>\n<html><body><p>Yes.</p></body></html>\n",
-    "XML": '<?xml version="1.0"?>\n<tmx version="1.4">\n<body>\n</body></tmx>\n',
-    "subtitles": "1\n00:00:01,000 --> 00:00:02,000\nYes.\n\n2\n",
+OTHER_TEXTS = {
+    json.dumps({"cells": [{"source": ["a"]}], "nbformat": 4}, indent=1): "a Jupyter notebook",
+    json.dumps([{"en": "Yes.", "fr": "Oui."}] * 3): "JSON",
+    '{"en": "Yes.", "fr": "Oui."}\n' * 3: "JSON",
+    '["Yes.", "No."]\n': "JSON",
+    "[\n  [1, 2],\n  [3, 4]\n]\n": "JSON",
+    "<!DOCTYPE html>\n<html><body><p>Yes.</p></body></html>\n": "HTML",
+    "<html>\n<p>Yes.\n": "HTML",
+    "<p>Yes.</p>\n<p>No.</p>\n": "XML",
+    '<?xml version="1.0"?>\n<tmx version="1.4">\n<body>\n</body></tmx>\n': "XML",
+    "<doc id='1'>\n<seg id='1'>Yes.</seg>\n": "XML",
+    "1\n00:00:01,000 --> 00:00:02,000\nYes.\n\n2\n": "subtitles",
+    "WEBVTT\n\n00:01.000 --> 00:02.000\nYes.\n": "subtitles",
+    'msgid "Yes"\nmsgstr "Oui"\n': "a gettext catalogue",
+    '#, fuzzy\n\nmsgctxt "x"\nmsgid "Yes"\nmsgstr "Oui"\n': "a gettext catalogue",
+    "{'en': 'Yes.', 'fr': 'Oui.'}\n": "Python data",
+    "{\\rtf1\\ansi Yes.}\n": "RTF",
 }
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"en": "Yes.", "fr": "Oui."}\n' * 3,
-        '["Yes.", "No."]\n',
-        "[\n  [1, 2],\n  [3, 4]\n]\n",
-        "<html>\n<p>Yes.\n",
-        "<p>Yes.</p>\n<p>No.</p>\n",
-        "<doc id='1'>\n<seg id='1'>Yes.</seg>\n",
-        "WEBVTT\n\n00:01.000 --> 00:02.000\nYes.\n",
-        'msgid "Yes"\nmsgstr "Oui"\n',
-        '#, fuzzy\n\nmsgctxt "x"\nmsgid "Yes"\nmsgstr "Oui"\n',
-        "{'en': 'Yes.', 'fr': 'Oui.'}\n",
-        "{\\rtf1\\ansi Yes.}\n",
-    ],
-)
-def test_more_files_of_other_kinds_are_refused(text: str) -> None:
-    with pytest.raises(CorpusError, match=r"mine is .*; extract its sentences"):
-        [*parse_pairs(split_text(text), "mine")]
+@pytest.mark.parametrize("text", OTHER_TEXTS)
+def test_text_of_another_kind_is_no_pairs_and_no_corpus(text: str) -> None:
+    for read in (parse_pairs, Corpus.from_lines):
+        with pytest.raises(CorpusError, match=rf"mine is {OTHER_TEXTS[text]}.*; extract its sent"):
+            [*read(split_text(text), "mine")]
 
 
 @pytest.mark.parametrize(
@@ -243,13 +240,6 @@ def test_sentences_with_commas_and_dashes_remain_sentences() -> None:
     corpus = Corpus.from_lines(lines, "mine.txt")
     assert [sentence.source for sentence in corpus.sentences] == lines
     assert not any(sentence.target for sentence in corpus.sentences)
-
-
-@pytest.mark.parametrize("kind", OTHER_FILES)
-def test_a_corpus_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
-    (tmp_path / "notes.txt").write_text(OTHER_FILES[kind], "utf-8")
-    with pytest.raises(CorpusError, match=rf"notes\.txt is {kind}.*; extract its sentences"):
-        Corpus.read(tmp_path / "notes.txt")
 
 
 def test_a_line_of_separators_is_no_table_of_thousands_of_columns() -> None:
