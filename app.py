@@ -23,7 +23,7 @@ from transformer.ui.pages.home import (  # noqa: E402
 from transformer.ui.server import asgi  # noqa: E402
 from transformer.ui.widgets import page  # noqa: E402
 
-PARTS = {
+SHOW = {
     "bands": glance.below_bands,
     "heads": all_heads.show,
     "steps": steps.show,
@@ -34,7 +34,7 @@ PARTS = {
 def home() -> None:
     with page.page(HOME) as model:
         glance.show(model)
-        PARTS[state.view(Home).depth](model)
+        SHOW[state.view(Home).depth](model)
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

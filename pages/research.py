@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transformer.ui.base import state
 from transformer.ui.pages.research import (
+    PAGE,
     Research,
     alignment,
     attribution,
@@ -15,7 +16,7 @@ from transformer.ui.pages.research import (
 )
 from transformer.ui.widgets import page
 
-PARTS = {
+SHOW = {
     "importance": importance.show,
     "patching": patching.show,
     "attribution": attribution.show,
@@ -24,9 +25,9 @@ PARTS = {
     "findings": findings.show,
 }
 
-with page.page(index.PAGE) as model:
+with page.page(PAGE.file) as model:
     if experiment := state.view(Research).experiment:
         index.heading(experiment)
-        PARTS[experiment](model)
+        SHOW[experiment](model)
     else:
         index.show(model)

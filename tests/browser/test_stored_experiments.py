@@ -15,7 +15,7 @@ from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.views import view_page
-from transformer.ui.pages.research import QUESTIONS
+from transformer.ui.pages.research import EXPERIMENTS
 
 FIELDS = {"experiment": "roles", "sentences": "3", "exact": "1"}
 
@@ -67,7 +67,7 @@ def test_an_experiment_is_opened_computed_and_found_again_after_a_reload(
     expect(page.get_by_role("heading", name="Head roles")).to_be_visible()
     wait_for_script_run(page)
     page.locator(".st-key-breadcrumb").get_by_role("link", name="Research").click()
-    expect(page.get_by_text(QUESTIONS["findings"])).to_be_visible()
+    expect(page.get_by_text(EXPERIMENTS["findings"].question)).to_be_visible()
     wait_for_script_run(page)
     expect(page).not_to_have_url(re.compile("experiment"))
     assert "text=She+paints" in page.url.replace("%20", "+")

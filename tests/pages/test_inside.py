@@ -24,7 +24,7 @@ from transformer.analysis.inside import opened_box
 from transformer.figures.box_layout import STOPS
 from transformer.figures.packing import unpack
 from transformer.measures.naming import display_text
-from transformer.ui.pages.inside import SECTIONS
+from transformer.ui.pages.inside import SECTION_LABELS
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
@@ -122,7 +122,7 @@ def test_invalid_address_fields_are_reported(visit: Visit) -> None:
 
 def test_an_empty_or_too_long_sentence_is_reported(visit: Visit) -> None:
     app = visit(PAGE)
-    for section in SECTIONS:
+    for section in SECTION_LABELS:
         for text in ("", "x " * 2500):
             open_address(app, section=section, text=text)
             assert len(app.warning) == 1, (section, text)

@@ -20,7 +20,7 @@ from transformer.text import Vocabulary
 from transformer.text.languages import front_matter
 from transformer.ui.base.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.ui.base.registry import HOME, PAGES
-from transformer.ui.pages.inside import SECTIONS, TOPICS
+from transformer.ui.pages.inside import SECTION_LABELS, TOPIC_LABELS
 from transformer.ui.pages.research import EXPERIMENTS
 
 TEXT = "The baker paints a boat today."
@@ -32,9 +32,9 @@ ADDRESSES = [
     ("app.py?depth=steps", {"method": "beam"}),
     ("app.py?depth=steps", {"method": "sample"}),
     ("app.py?depth=steps", {"method": "forced", "target": "Elle vend du pain."}),
-    *(("pages/inside.py", {"section": section}) for section in SECTIONS),
+    *(("pages/inside.py", {"section": section}) for section in SECTION_LABELS),
     *(("pages/inside.py", {"box": box}) for box in STOPS[::6]),
-    *(("pages/inside.py", {"tab": "positions", "topic": topic}) for topic in TOPICS),
+    *(("pages/inside.py", {"tab": "positions", "topic": topic}) for topic in TOPIC_LABELS),
     *(("pages/research.py", {"experiment": name}) for name in EXPERIMENTS),
     ("pages/inside.py", {"tab": "why", "part": "scores"}),
 ]

@@ -19,7 +19,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
-from transformer.ui.pages.inside import TOPICS
+from transformer.ui.pages.inside import TOPIC_LABELS
 from transformer.ui.pages.inside.positions import extrapolation, position_models
 
 PAGE = "pages/inside.py?tab=positions"
@@ -56,7 +56,7 @@ def write_two_runs(folder: Path) -> dict[str, str]:
     return {"learned": "learned-run", "run": "sinusoidal-run"}
 
 
-@pytest.mark.parametrize("topic", TOPICS)
+@pytest.mark.parametrize("topic", TOPIC_LABELS)
 def test_every_topic_opens_by_its_address(visit: Visit, topic: str, jobs: Jobs) -> None:
     app = visit(PAGE, topic=topic)
     assert not messages(app)

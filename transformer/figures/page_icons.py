@@ -15,23 +15,13 @@ STYLE = (
 )
 
 
-def page_picture(name: str) -> str:
-    """Return the picture of a page, one of `PICTURES`. Screen readers skip it, as the card around
-    it has text.
+def picture(name: str) -> str:
+    """Return a picture, one of `PICTURES`. Screen readers skip it, as the card around it has text.
 
     Raises:
-        KeyError: for a page without a picture.
+        KeyError: for a page or an experiment without a picture.
     """
     return _svg(PICTURES[name]())
-
-
-def experiment_picture(name: str) -> str:
-    """Return the picture of an experiment of the page Research, one of `EXPERIMENT_PICTURES`.
-
-    Raises:
-        KeyError: for an experiment without a picture.
-    """
-    return _svg(EXPERIMENT_PICTURES[name]())
 
 
 def _svg(shapes: Iterable[str]) -> str:
@@ -132,9 +122,6 @@ PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "inside": _inside,
     "train": _train,
     "research": _attribution,
-}
-"""Pictures of the pages, by the page's name in the address."""
-EXPERIMENT_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "importance": _importance,
     "patching": _patching,
     "attribution": _attribution,
@@ -142,7 +129,7 @@ EXPERIMENT_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "roles": _roles,
     "findings": _findings,
 }
-"""Pictures of the experiments, by the experiment's name in the address."""
+"""Pictures of pages and of experiments of Research, by their names in the address."""
 
 _KNOB = 'fill="var(--st-background-color, #fff)" stroke="none"'
 

@@ -44,7 +44,7 @@ from transformer.training.run_folder import out_of_memory
 if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus
 
-EXCLUDED_PACKAGES = ("app", "cli", "cluster", "jobs", "ui")
+EXCLUDED_PACKAGES = ("cli", "cluster", "jobs", "ui")
 """Packages that only request or display results; changes in them do not invalidate stored
 results."""
 _SERVER_ID = secrets.token_hex(8)  # so that timings are not reused after a restart of the server

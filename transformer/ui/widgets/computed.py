@@ -34,12 +34,13 @@ def computed(
     """Return the result of the computation; None until it is done.
 
     Until then, draw a button to start it, or its progress with a button to cancel it. Results are
-    shared by all visitors and must not be changed. The page must have called `visitor.ensure_id`.
+    shared by all visitors and must not be changed.
 
     Args:
         button: label of the button.
         description: what is measured and how long it takes, shown before the start.
     """
+    visitor.ensure_id()
     key = computation.key
     status = computation_service().status(key)
     if status.status == "done":

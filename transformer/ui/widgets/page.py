@@ -66,7 +66,7 @@ def page_with_optional_model(file: str) -> Iterator[Model | None]:
         try:
             yield model
         except ValueError as error:
-            _warn([str(error)])
+            _warn([as_sentence(error)])
 
 
 @contextmanager

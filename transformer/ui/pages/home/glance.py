@@ -7,9 +7,8 @@ bands changes only this picture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 from unicodedata import category
 
@@ -18,7 +17,6 @@ import streamlit as st
 from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
 from transformer.figures.packing import pack
-from transformer.figures.page_icons import STYLE, page_picture
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.text.visible import is_blank
 from transformer.ui.base import state
@@ -29,7 +27,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace, RerunCancellation
-from transformer.ui.widgets import controls, following, frame, lessons, training_facts, views
+from transformer.ui.widgets import cards, controls, following, frame, lessons, training_facts, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.course import LESSONS
 
@@ -249,20 +247,8 @@ def below_bands(model: Model) -> None:
 
 
 def page_cards() -> None:
-    with st.container(horizontal=True, key="page-cards"):
+    with cards.cards():
         for file, page in PAGES.items():
-            if not page.link_text:
-                continue
-            with st.container(border=True, gap="xsmall", key=f"page-card-{path(file)}"):
-                _card_picture(path(file))(key=f"picture-{path(file)}", data={})
-                # Its link covers the whole card: `frame.css`.
-                frame.page_link(file, page.link_text)
-                st.caption(page.summary.format(lessons=len(LESSONS)))
-
-
-@cache
-def _card_picture(name: str) -> Callable[..., Any]:
-    """Return the component that draws the picture; Streamlit's own HTML removes SVG."""
-    return st.components.v2.component(
-        f"heads_up.page-card-{name}", html=page_picture(name), css=STYLE
-    )
+            if page.link_text:
+                caption = page.summary.format(lessons=len(LESSONS))
+                cards.card(path(file), file, page.link_text, caption)

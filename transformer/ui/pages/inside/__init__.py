@@ -9,7 +9,7 @@ from transformer.ui.base.address import View, field
 from transformer.ui.base.registry import Page
 
 TABS = {"figure": "Figure 1", "positions": "Positions", "why": "Why self-attention"}
-SECTIONS = {
+SECTION_LABELS = {
     "walk": "Walkthrough",
     "training": "Training targets",
     "learning": "Training methods",
@@ -17,7 +17,7 @@ SECTIONS = {
     "bleu": "BLEU",
 }
 """Sections of the tab Figure 1."""
-TOPICS = {
+TOPIC_LABELS = {
     "order": "Word order",
     "matrix": "Matrix",
     "waves": "Waves",
@@ -27,7 +27,7 @@ TOPICS = {
     "far": "Extrapolation",
 }
 """Topics of the tab Positions."""
-PARTS = {"paths": "Paths", "table": "Table 1", "scores": "Scores"}
+PART_LABELS = {"paths": "Paths", "table": "Table 1", "scores": "Scores"}
 """Parts of the tab Why self-attention."""
 SIDES = {"source": "Source", "target": "Target"}
 
@@ -49,19 +49,19 @@ class Inside(View):
     """
 
     tab: str = field("figure", "Tab", choices=TABS)
-    section: str = field("walk", "Section", choices=SECTIONS)
+    section: str = field("walk", "Section", choices=SECTION_LABELS)
     box: str = field(STOPS[0], choices=STOPS)
     panel: str = field()
     d_model: int = field(512, "d_model", bounds=(8, 4096))
     warmup: int = field(4000, "warmup, steps", bounds=(1, 100_000))
     dropout: float = field(0.1, "P_drop", bounds=(0.0, 0.9))
     smoothing: float = field(0.1, "ε", bounds=(0.0, 0.9))
-    topic: str = field("order", "Topic", choices=TOPICS)
+    topic: str = field("order", "Topic", choices=TOPIC_LABELS)
     side: str = field("source", "Side", choices=SIDES)
     waves: str = field()
     learned: str = field(label="Model with learned positions")
     run: str = field()
-    part: str = field("paths", "Part", choices=PARTS)
+    part: str = field("paths", "Part", choices=PART_LABELS)
     n: int = field(64, "n, sequence length", bounds=(2, 65536))
     d: int = field(512, "d, dimension of the vectors", bounds=(8, 4096))
     k: int = field(3, "k, kernel size", bounds=(1, 31))

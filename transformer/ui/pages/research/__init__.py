@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from transformer.analysis.findings import FINDINGS
 from transformer.measures import MEASURES
 from transformer.ui.base.address import View, field
 from transformer.ui.base.registry import Page
 
+
+class Experiment(NamedTuple):
+    """An experiment: its title, and the question that it answers."""
+
+    title: str
+    question: str
+
+
 EXPERIMENTS = {
-    "importance": "Importance of heads",
-    "patching": "Activation patching",
-    "attribution": "Attribution",
-    "alignment": "Word alignment",
-    "roles": "Head roles",
-    "findings": "Findings",
+    "importance": Experiment("Importance of heads", "Which heads does the model need?"),
+    "patching": Experiment("Activation patching", "Where in the model does a changed word matter?"),
+    "attribution": Experiment("Attribution", "Which words did the model use to write a word?"),
+    "alignment": Experiment("Word alignment", "Do heads connect each word with its translation?"),
+    "roles": Experiment("Head roles", "What does each head do over many sentences?"),
+    "findings": Experiment("Findings", "Which claims of papers hold for this model?"),
 }
-QUESTIONS = {
-    "importance": "Which heads does the model need?",
-    "patching": "Where in the model does a changed word matter?",
-    "attribution": "Which words did the model use to write a word?",
-    "alignment": "Do heads connect each word with its translation?",
-    "roles": "What does each head do over many sentences?",
-    "findings": "Which claims of papers hold for this model?",
-}
-"""The question that each experiment answers, in one sentence."""
+EXPERIMENT_LABELS = {"": "All experiments"} | {name: e.title for name, e in EXPERIMENTS.items()}
 PATCHED_ACTIVATIONS = {
     "stream": "Residual stream",
     "attention": "Attention outputs",
@@ -51,7 +52,7 @@ class Research(View):
         finding: the open finding, whose card is below its row; "" is none.
     """
 
-    experiment: str = field("", "Experiment", choices={"": "All experiments", **EXPERIMENTS})
+    experiment: str = field("", "Experiment", choices=EXPERIMENT_LABELS)
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     patched_activations: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)

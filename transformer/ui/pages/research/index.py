@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-from typing import Any
-
 import streamlit as st
 
-from transformer.figures.page_icons import STYLE, experiment_picture
-from transformer.ui.pages.research import EXPERIMENTS, QUESTIONS
+from transformer.ui.pages.research import EXPERIMENTS, PAGE
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import frame
-
-PAGE = "pages/research.py"
+from transformer.ui.widgets import cards, frame
 
 
 def show(model: Model) -> None:
@@ -22,27 +15,17 @@ def show(model: Model) -> None:
         "An attention head is a part of the model that, for each word, looks at some of the words. "
         f"These experiments ask what the heads of {frame.plain(model.name)} do."
     )
-    with st.container(horizontal=True, key="page-cards"):
-        for name, title in EXPERIMENTS.items():
-            with st.container(border=True, gap="xsmall", key=f"page-card-{name}"):
-                _picture(name)(key=f"picture-{name}", data={})
-                frame.page_link(PAGE, f"**{QUESTIONS[name]}** →", experiment=name)
-                st.caption(title)
+    with cards.cards():
+        for name, experiment in EXPERIMENTS.items():
+            question = f"**{experiment.question}** →"
+            cards.card(name, PAGE.file, question, experiment.title, experiment=name)
 
 
 def heading(experiment: str) -> None:
     """Draw the way back to the index, the experiment's title and its question."""
     with st.container(gap="xxsmall"):
         with st.container(horizontal=True, vertical_alignment="center", key="breadcrumb"):
-            frame.page_link(PAGE, "Research", experiment="")
+            frame.page_link(PAGE.file, "Research", experiment="")
             st.markdown("›", width="content")
-            st.header(EXPERIMENTS[experiment], width="content", anchor=False)
-        st.markdown(QUESTIONS[experiment])
-
-
-@cache
-def _picture(name: str) -> Callable[..., Any]:
-    """Return the component that draws the picture; Streamlit's own HTML removes SVG."""
-    return st.components.v2.component(
-        f"heads_up.experiment-{name}", html=experiment_picture(name), css=STYLE
-    )
+            st.header(EXPERIMENTS[experiment].title, width="content", anchor=False)
+        st.markdown(EXPERIMENTS[experiment].question)

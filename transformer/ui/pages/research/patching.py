@@ -19,7 +19,7 @@ from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
 from transformer.measures.naming import file_name
-from transformer.ui.base import state, visitor
+from transformer.ui.base import state
 from transformer.ui.pages.research import Research, bundled_sentences
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
@@ -104,7 +104,6 @@ def _result(model: Model, pairs: list[tuple[str, str]]) -> None:
     except ValueError as error:
         st.warning(frame.plain(frame.as_sentence(error)))
         return
-    visitor.ensure_id()
     result = computed(
         _computation(model, view), button="Patch every activation", description=DESCRIPTION
     )

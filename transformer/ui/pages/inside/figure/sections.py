@@ -7,7 +7,7 @@ from transformer.ui.pages.inside import Inside, rows
 from transformer.ui.pages.inside.figure import learning, lens, own_pair, walkthrough
 from transformer.ui.services.models import Model
 
-SECTIONS = {
+SHOW = {
     "walk": walkthrough.show,
     "training": own_pair.shifted_right,
     "learning": learning.show,
@@ -21,4 +21,4 @@ def show(model: Model) -> None:
     """Draw the rows at the top, and the section in the address."""
     section = state.view(Inside).section
     rows.draw("section", model, LEAD if section == "walk" else "", parts_in_menu=True)
-    SECTIONS[section](model)
+    SHOW[section](model)

@@ -11,7 +11,7 @@ from transformer.figures.positions import Curve, lines
 from transformer.jobs import Computation
 from transformer.text.tasks import TASKS
 from transformer.training.run_config import MAX_PIECES
-from transformer.ui.base import state, visitor
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.positions import position_models
 from transformer.ui.pages.inside.positions.position_models import PositionModel
@@ -38,7 +38,6 @@ def show(model: Model) -> None:
         "extrapolate to sequences longer than those in training (section 3.5). Here you can "
         "measure whether they do."
     )
-    visitor.ensure_id()
     if not model.description.kind:
         later_positions(model)
     st.header("Longer sequences")

@@ -13,7 +13,7 @@ from transformer.ui.pages.inside.positions import (
 )
 from transformer.ui.services.models import Model
 
-TOPICS = {
+SHOW = {
     "order": order.order,
     "matrix": formula.matrix,
     "waves": formula.waves,
@@ -29,4 +29,4 @@ def show(model: Model) -> None:
     """Draw the rows at the top, and the topic in the address."""
     topic = state.view(Inside).topic
     rows.draw("topic", model if topic in WITH_SENTENCE else None)
-    TOPICS[topic](model)
+    SHOW[topic](model)

@@ -6,10 +6,10 @@ from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside, rows
 from transformer.ui.pages.inside.why import paths, scores, table
 
-PARTS = {"paths": paths.show, "table": table.show, "scores": scores.show}
+SHOW = {"paths": paths.show, "table": table.show, "scores": scores.show}
 
 
 def show() -> None:
     """Draw the rows at the top, and the part in the address."""
     rows.draw("part")
-    PARTS[state.view(Inside).part]()
+    SHOW[state.view(Inside).part]()
