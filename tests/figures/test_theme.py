@@ -13,6 +13,8 @@ import torch
 
 from transformer import figures
 from transformer.figures import heatmap
+from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.theme import RAMP
 
 BROWSER = Path(figures.__file__).parent / "browser"
 STREAMLIT_CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
@@ -39,6 +41,16 @@ def hue_distance(first: str, second: str) -> float:
     hues = [colorsys.rgb_to_hsv(*channels(colour))[0] for colour in (first, second)]
     distance = abs(hues[0] - hues[1])
     return 360 * min(distance, 1 - distance)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_figures_pages_and_files_have_the_same_colours(dark: bool) -> None:
+    style = (BROWSER / "common/base.css").read_text(encoding="utf-8")
+    page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"]
+    colours = page["dark" if dark else "light"]
+    for name, expected in (("Sequential", RAMP[dark]), ("Categorical", DARK if dark else LIGHT)):
+        assert [colour.lower() for colour in colours[f"chart{name}Colors"]] == [*expected]
+        assert ", ".join(expected) in style
 
 
 def test_the_selection_colour_differs_from_negative_values() -> None:

@@ -10,10 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer.figures.plots import RAMP
-from transformer.figures.theme import theme
+from transformer.figures.theme import RAMP, theme
 
-RAMP_DARK = ("#14202b", "#123049", "#145788", "#3a86be", "#82bae0", "#ddeef8")
 ROW_HEIGHT = 27  # pixels
 MAX_LABELLED_POSITIONS = 48
 """Up to this many positions, tokens are written into the cells."""
@@ -60,7 +58,6 @@ def lens_map(
         ]
         for row in tokens
     ]
-    ramp = RAMP_DARK if dark else RAMP
     figure = go.Figure(
         go.Heatmap(
             z=np.asarray(probabilities[:, :, 0], np.float64),
@@ -71,7 +68,7 @@ def lens_map(
             textfont={"size": 13},
             customdata=hover_texts,
             hovertemplate="%{y}<br>%{customdata}<extra></extra>",
-            colorscale=[[i / (len(ramp) - 1), colour] for i, colour in enumerate(ramp)],
+            colorscale=RAMP[dark],
             colorbar={"title": "probability", "thickness": 12, "tickformat": ".0%"},
             xgap=1,
             ygap=1,

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-RAMP = ("#f3f8fc", "#bfd9ec", "#75aed4", "#2f7db4", "#084d82", "#053560")
-"""One hue from light to dark, readable with colour blindness and in grey print."""
+from transformer.figures.theme import RAMP
 
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
 CELL, MARGIN = 34, 130  # pixels
@@ -52,7 +51,7 @@ def heatmap(
             customdata=np.asarray(weights, dtype=np.float64),
             zmin=0,
             zmax=1,
-            colorscale=[[i / (len(RAMP) - 1), colour] for i, colour in enumerate(RAMP)],
+            colorscale=RAMP[False],
             colorbar={
                 "title": "weight",
                 "tickvals": [math.sqrt(tick) for tick in TICKS],

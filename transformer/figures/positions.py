@@ -12,15 +12,16 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT
-from transformer.figures.plots import RAMP
-from transformer.figures.theme import theme
+from transformer.figures.theme import RAMP, theme
 
 Numbers = npt.NDArray[Any]
 
 # Orange below 0 and blue above, as in the theme; 0 has the colour of the background.
-SIGNED = ("#8a3b00", "#db8128", "#f2b273", "#f6f6f4", "#a3cbe4", "#2171b5", "#08427f")
-SIGNED_DARK = ("#fdb863", "#e08214", "#7f3b08", "#1c222b", "#134b77", "#2171b5", "#a3cbe4")
-RAMP_DARK = ("#14202b", "#0f4268", "#226ea5", "#5ba0d1", "#aed4ec", "#ddeef8")
+SIGNED = {
+    False: ("#8a3b00", "#db8128", "#f2b273", "#f6f6f4", "#a3cbe4", "#2171b5", "#08427f"),
+    True: ("#fdb863", "#e08214", "#7f3b08", "#1c222b", "#134b77", "#2171b5", "#a3cbe4"),
+}
+"""By whether the page is dark."""
 ROW_HEIGHT, MIN_HEIGHT, MAX_HEIGHT = 15, 320, 1080  # pixels
 
 
@@ -68,13 +69,12 @@ def table(
         )
     finite = values[np.isfinite(values)]
     end = limit or float(np.abs(finite).max(initial=0)) or 1.0
-    colours = (RAMP_DARK if dark else RAMP) if weights else (SIGNED_DARK if dark else SIGNED)
     figure = go.Figure(
         go.Heatmap(
             z=values.astype(np.float32),
             zmin=0 if weights else -end,
             zmax=1 if weights else end,
-            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            colorscale=RAMP[dark] if weights else SIGNED[dark],
             colorbar={
                 "title": {"text": quantity, "side": "right"},
                 "thickness": 12,

@@ -1,4 +1,4 @@
-"""The Plotly theme of all pages: two registered templates, one light and one dark."""
+"""Colours of weights, and the Plotly theme of all pages: one light and one dark template."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ FONT_SIZE = 14
 """Default font size in pixels."""
 LARGER = 1.3
 """Scale factor for a projector."""
+RAMP = {
+    False: (
+        *("#f3f8fc", "#dceaf5", "#bfd9ec", "#9cc5e1", "#75aed4"),
+        *("#4f96c6", "#2f7db4", "#17659e", "#084d82", "#053560"),
+    ),
+    True: (
+        *("#14202b", "#123049", "#0f4268", "#145788", "#226ea5"),
+        *("#3a86be", "#5ba0d1", "#82bae0", "#aed4ec", "#ddeef8"),
+    ),
+}
+"""Colours of weights from 0 to 1, by whether the page is dark: one hue, readable with colour
+blindness and in grey print. `.streamlit/config.toml` has them for the pages and
+`browser/common/base.css` for files and the static site; a test compares them."""
 AXIS = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
 
 for _name, _ink in TEXT_COLOURS.items():
