@@ -179,7 +179,6 @@ def test_tensors_restore_the_learner(
     for batch in batches[:2]:
         step(first, batch)
     tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
-    assert {name: tensor.shape for name, tensor in tensors.items()} == first.shapes()
     torch.manual_seed(99)
     second = Learner(Transformer(model.config), dtype)
     second.load_tensors(tensors)

@@ -13,7 +13,15 @@ import numpy.typing as npt
 
 from transformer.analysis.corpora.gold import Link
 from transformer.config import TrainingConfig
-from transformer.text import CorpusError, Examples, TokenStore, Vocabulary, batch_plan, read_pairs
+from transformer.text import (
+    CorpusError,
+    Example,
+    Examples,
+    TokenStore,
+    Vocabulary,
+    batch_plan,
+    read_pairs,
+)
 from transformer.text import Pairs as EncodedPairs
 from transformer.text.store import Ids
 from transformer.text.tasks import TASKS, Task, split
@@ -80,16 +88,13 @@ class TrainingPairs:
 
         Raises ValueError for an unknown task or option.
         """
-        task = get_task(name)
-        task_options = {k: v for k, v in options.items() if k not in DEFAULT_TASK_SIZES}
-        n_train, n_valid = task_sizes(task, options)
-        train, valid = split(task, n_train, n_valid, seed, **task_options)
+        train, valid = task_examples(name, options, seed)
         aligned = all(example.alignment is not None for example in valid)
         return cls(
             lambda: ((example.src, example.tgt) for example in train),
             lambda: ((example.src, example.tgt) for example in valid),
             [set(example.alignment or ()) for example in valid] if aligned else (),
-            task.symbols,
+            get_task(name).symbols,
         )
 
     @classmethod
@@ -139,14 +144,33 @@ def get_task(name: str) -> Task:
     return TASKS[name]
 
 
+def task_options(options: Mapping[str, int]) -> dict[str, int]:
+    """Return the options of the task itself, without `n_train` and `n_valid`."""
+    return {name: value for name, value in options.items() if name not in DEFAULT_TASK_SIZES}
+
+
+def task_examples(
+    name: str, options: Mapping[str, int], seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Return the training and validation examples of a run on a toy task.
+
+    Args:
+        options: `n_train`, `n_valid`, and options of the task.
+
+    Raises ValueError for an unknown task or option.
+    """
+    task = get_task(name)
+    n_train, n_valid = task_sizes(task, options)
+    return split(task, n_train, n_valid, seed, **task_options(options))
+
+
 def task_sizes(task: Task, options: Mapping[str, int]) -> tuple[int, int]:
     """Return the numbers of training and validation pairs.
 
     The default is 20,000 and 500, or fewer if the task has fewer examples: then a tenth of them is
     for validation. A task with a `valid_share` holds out that fraction of its examples.
     """
-    task_options = {k: v for k, v in options.items() if k not in DEFAULT_TASK_SIZES}
-    n_available = task.count(**task_options)
+    n_available = task.count(**task_options(options))
     if task.valid_share is None:
         default_valid = min(DEFAULT_TASK_SIZES["n_valid"], n_available // 10)
     else:

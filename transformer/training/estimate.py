@@ -14,7 +14,7 @@ from transformer.config import ModelConfig
 from transformer.inference.device import choose_device
 from transformer.model import Transformer
 from transformer.text.batching import Batch
-from transformer.training.data import DEFAULT_TASK_SIZES, get_task
+from transformer.training.data import get_task, task_options
 from transformer.training.evaluation_callback import MAX_TIME_SHARE
 from transformer.training.learner import DTYPES, Learner, limit_threads
 from transformer.training.run_config import TaskRun, TrainingRun
@@ -80,8 +80,8 @@ def _mean_lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tupl
     """
     max_pieces = config.max_pieces
     if isinstance(config, TaskRun):
-        task_options = {k: v for k, v in config.options.items() if k not in DEFAULT_TASK_SIZES}
-        lengths = _task_lengths(config.task, tuple(sorted(task_options.items())))
+        options = task_options(config.options)
+        lengths = _task_lengths(config.task, tuple(sorted(options.items())))
     else:
         lengths = [
             (_count_pieces(src, max_pieces), _count_pieces(tgt, max_pieces))

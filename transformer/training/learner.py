@@ -95,16 +95,13 @@ class MixedPrecision(Generic[Model]):
         Raises RunError if the file is truncated or belongs to another model.
         """
         try:
-            tensors = load_file(run.resume_path)
+            saved = load_file(run.resume_path)
         except (SafetensorError, OSError) as error:
             raise run.resume_error(f"it is truncated or not a resume file ({error})") from error
-        for name, shape in self.shapes().items():
-            if name not in tensors or tensors[name].shape != shape:
-                actual = f"shape {tuple(tensors[name].shape)}" if name in tensors else "nothing"
-                raise run.resume_error(
-                    f"for {name} it has {actual}, the model needs {tuple(shape)}"
-                )
-        self.load_tensors(tensors)
+        try:
+            self.load_tensors(saved)
+        except ValueError as error:
+            raise run.resume_error(str(error)) from error
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what a resumed run needs by name: weights and, after a step, Adam's moments."""
@@ -115,26 +112,26 @@ class MixedPrecision(Generic[Model]):
                 tensors[f"adam.{key}.{name}"] = value
         return tensors
 
-    def shapes(self) -> dict[str, torch.Size]:
-        """Return the names and shapes that `load_tensors` requires."""
-        shapes: dict[str, torch.Size] = {}
-        for name, weight in self.model.named_parameters():
-            shapes[f"weight.{name}"] = weight.shape
-            shapes[f"adam.step.{name}"] = torch.Size()
-            shapes[f"adam.exp_avg.{name}"] = shapes[f"adam.exp_avg_sq.{name}"] = weight.shape
-        return shapes
-
     @torch.no_grad()
     def load_tensors(self, saved: dict[str, Tensor]) -> None:
-        """Load the tensors of `tensors()`; `saved` has all names of `shapes`."""
-        fused = self.adam.defaults["fused"]
+        """Load the tensors of `tensors()`. Raises ValueError for one that is missing or has another
+        shape."""
+
+        def tensor(name: str, shape: torch.Size, device: torch.device) -> Tensor:
+            if name not in saved or saved[name].shape != shape:
+                actual = f"shape {tuple(saved[name].shape)}" if name in saved else "nothing"
+                raise ValueError(f"for {name} it has {actual}, the model needs {tuple(shape)}")
+            return saved[name].to(device)
+
+        # The fused kernel needs the step count on the device of the weights.
+        step_device = self._device if self.adam.defaults["fused"] else torch.device("cpu")
         for name, weight in self.model.named_parameters():
-            weight.copy_(saved[f"weight.{name}"])
+            shape = weight.shape
+            weight.copy_(tensor(f"weight.{name}", shape, self._device))
             self.adam.state[weight] = {
-                # The fused kernel needs the step count on the device of the weights.
-                "step": saved[f"adam.step.{name}"].to(weight.device if fused else "cpu"),
-                "exp_avg": saved[f"adam.exp_avg.{name}"].to(weight.device),
-                "exp_avg_sq": saved[f"adam.exp_avg_sq.{name}"].to(weight.device),
+                "step": tensor(f"adam.step.{name}", torch.Size(), step_device),
+                "exp_avg": tensor(f"adam.exp_avg.{name}", shape, self._device),
+                "exp_avg_sq": tensor(f"adam.exp_avg_sq.{name}", shape, self._device),
             }
         self.copy_weights()
 

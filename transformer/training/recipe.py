@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.text import Vocabulary
-from transformer.training.data import DEFAULT_TASK_SIZES, get_task, task_sizes
+from transformer.training.data import get_task, task_options, task_sizes
 from transformer.training.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 
 PAIRS_FILE = "pairs.tsv"
@@ -85,10 +85,9 @@ def make_run_config(
     vocab_size = shape.pop("vocab_size", VOCAB_SIZE)
     if task is not None:
         chosen = get_task(task)
-        task_options = {k: v for k, v in (options or {}).items() if k not in DEFAULT_TASK_SIZES}
         n_train, n_valid = task_sizes(chosen, options or {})
-        task_options = chosen.settings(**task_options)
-        sizes = {"n_train": n_train, "n_valid": n_valid, **task_options}
+        sizes = {"n_train": n_train, "n_valid": n_valid}
+        sizes |= chosen.settings(**task_options(options or {}))
         vocab_size = len(Vocabulary.from_symbols(chosen.symbols))
     common: dict[str, Any] = {
         "model": ModelConfig.preset(preset, vocab_size=vocab_size, **shape),

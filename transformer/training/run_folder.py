@@ -113,44 +113,19 @@ class RunFolder:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-
-    # Properties, because a page creates hundreds of these objects and uses one path of each.
-    @property
-    def metrics_path(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def resume_path(self) -> Path:
-        return self.path / "resume.safetensors"
-
-    @property
-    def vocabulary_path(self) -> Path:
-        return self.path / "vocabulary.model"
-
-    @property
-    def weights_path(self) -> Path:
-        return self.path / "weights"
+        self.path = path = Path(path)
+        self.metrics_path = path / "metrics.jsonl"
+        self.examples_path = path / "examples.jsonl"
+        self.inspect_path = path / "inspect.json"
+        self.control_path = path / "control.json"
+        self.vocabulary_path = path / "vocabulary.model"
+        self.resume_path = path / "resume.safetensors"
+        self.weights_path = path / "weights"
+        self.snapshots_path = path / "snapshots"
 
     @property
     def checkpoint_path(self) -> Path:
         return self.path / "checkpoint"
-
-    @property
-    def snapshots_path(self) -> Path:
-        return self.path / "snapshots"
-
-    @property
-    def examples_path(self) -> Path:
-        return self.path / "examples.jsonl"
-
-    @property
-    def inspect_path(self) -> Path:
-        return self.path / "inspect.json"
-
-    @property
-    def control_path(self) -> Path:
-        return self.path / "control.json"
 
     def text_path(self, part: str) -> Path:
         """Return the path of the encoded pairs of "train", "valid" or "added-0", …"""

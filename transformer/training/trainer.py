@@ -90,7 +90,7 @@ class RunControl:
     def __init__(self, run: RunFolder, config: TrainingConfig, loop: LoopState) -> None:
         self.config, self.loop = config, loop
         self._run = run
-        self._stop_signal = StopSignal()
+        self._signal_received = False
         self._stamp: tuple[int, ...] = ()
         self._read_at = -math.inf
         self._file = run.control()
@@ -101,10 +101,25 @@ class RunControl:
 
     @contextlib.contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Within the block the clock runs, and signals are requests to stop."""
+        """Within the block the clock runs, and SIGINT and SIGTERM are requests to stop, so that the
+        run can finish its step."""
+
+        def on_signal(number: int, frame: FrameType | None) -> None:
+            self._signal_received = True
+
         self._started = time.perf_counter() - self.loop.seconds
-        with self._stop_signal.handle_signals():
+        try:
+            old_handlers = {
+                number: signal.signal(number, on_signal)
+                for number in (signal.SIGINT, signal.SIGTERM)
+            }
+        except ValueError:  # only the main thread may handle signals
+            old_handlers = {}
+        try:
             yield
+        finally:
+            for number, handler in old_handlers.items():
+                signal.signal(number, handler)
 
     def update_clock(self) -> None:
         """Update the seconds of training."""
@@ -122,7 +137,7 @@ class RunControl:
             if stamp != self._stamp:
                 self._stamp, self._file = stamp, self._run.control()
         self.requested_end = None
-        if self._stop_signal.received or self._file.command == "stop":
+        if self._signal_received or self._file.command == "stop":
             self.requested_end = "cancelled"
         elif self._file.command == "pause":
             self.requested_end = "paused"
@@ -143,33 +158,6 @@ class RunControl:
         if self.progress >= 1:
             return f"{config.minutes:g} minutes used up, after step {loop.step}"
         return ""
-
-
-class StopSignal:
-    """Handler of SIGINT and SIGTERM, so that a run can finish its step before it stops."""
-
-    def __init__(self) -> None:
-        self.received = False
-
-    @contextlib.contextmanager
-    def handle_signals(self) -> Iterator[None]:
-        """Within the block, these signals set `received` and do nothing else."""
-
-        def set_received(number: int, frame: FrameType | None) -> None:
-            self.received = True
-
-        try:
-            old_handlers = {
-                signal_number: signal.signal(signal_number, set_received)
-                for signal_number in (signal.SIGINT, signal.SIGTERM)
-            }
-        except ValueError:  # only the main thread may handle signals
-            old_handlers = {}
-        try:
-            yield
-        finally:
-            for number, handler in old_handlers.items():
-                signal.signal(number, handler)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
 from transformer.measures.film_steps import film_steps
 from transformer.measures.role_rules import Links
-from transformer.text.tasks import TASKS, split
-from transformer.training.data import DEFAULT_TASK_SIZES, task_sizes
+from transformer.text.tasks import TASKS
+from transformer.training.data import task_examples
 from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.services.memory_cache import cached
@@ -70,7 +70,7 @@ def curve(runs: Mapping[str, list[dict[str, Any]]], key: str, index: int = 0) ->
 
 def _initial_quantities(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
     """Return the initial quantities: `DEFAULT_QUANTITIES`, or others if the runs lack these, as
-    runs of early versions recorded only evaluations."""
+    recorded trainings of which only evaluations are stored."""
     names = {name for lines in runs.values() for line in lines for name in line}
     if "loss" in names or not names:
         return list(DEFAULT_QUANTITIES)
@@ -186,11 +186,8 @@ def _held_out_links(
 ) -> Mapping[tuple[str, str], Links]:
     """Return the alignments of the held-out examples; a run draws them from its options and
     seed."""
-    values = dict(options)
-    task_options = {name: value for name, value in values.items() if name not in DEFAULT_TASK_SIZES}
     try:
-        n_train, n_valid = task_sizes(TASKS[task], values)
-        _, examples = split(TASKS[task], n_train, n_valid, seed, **task_options)
+        _, examples = task_examples(task, dict(options), seed)
     except ValueError:  # a config of another version
         return {}
     return {(example.src, example.tgt): example.alignment or () for example in examples}
