@@ -49,14 +49,17 @@ SCREENS = {
 FOLLOW_GOAL_MS, HEAD_GOAL_MS = 500.0, 100.0  # for the 95th percentile
 MEMORY_GOAL_MB = 1_000
 RECORD_CHANGES = """() => {
-  const values = () => [...document.querySelectorAll("input, textarea")].map((area) => area.value);
-  const title = () => {
-    for (const node of document.querySelectorAll(".st-key-explorer *")) {
-      const heading = node.shadowRoot?.querySelector(".hu-title");
-      if (heading) return heading.textContent;
+  const inView = (selector) => {
+    for (const node of document.querySelectorAll(".st-key-explorer *, .st-key-glance *")) {
+      const found = node.shadowRoot?.querySelector(selector);
+      if (found) return found;
     }
   };
-  const content = () => [document.querySelector("h1")?.innerText, title(), ...values()].join(" | ");
+  const content = () => [
+    document.querySelector("h1")?.innerText,
+    inView(".hu-title")?.textContent,
+    inView("textarea")?.value,
+  ].join(" | ");
   window.changes = [];
   setInterval(() => {
     if (content() !== window.changes.at(-1)?.[1]) window.changes.push([Date.now(), content()]);
