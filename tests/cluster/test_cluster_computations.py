@@ -95,4 +95,4 @@ def _workers(service: ComputationService) -> int:
     executor = service._executors["corpus"]
     assert isinstance(executor, ClusterExecutor)
     executor.start()
-    return executor.warm_workers()
+    return executor._n_slots

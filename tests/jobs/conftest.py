@@ -13,6 +13,7 @@ from tests.jobs import fake_computations
 from tests.jobs.fake_computations import SubmitAction, wait_for
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import ComputationService, Jobs, Limits, RunInfo
+from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.run_config import TaskRun
 
 FAKE_TRAINER = "tests.jobs.fake_trainer:train"
@@ -46,10 +47,16 @@ def wait_until(jobs: Jobs, name: str, condition: Callable[[RunInfo], bool] | str
     return wait_for(run_if_reached, lambda: f"the last state: {jobs.run(name)}")
 
 
+def ready_workers(jobs: Jobs) -> int:
+    """Return the number of processes that have imported what they need, or slots of a cluster."""
+    executor: Any = jobs._executor
+    return len(executor._warm) if isinstance(executor, WorkerPool) else executor._n_slots
+
+
 def start_workers(jobs: Jobs, count: int = 1) -> Jobs:
     """Start the workers and wait until this many are ready."""
     jobs.start()
-    wait_for(lambda: jobs.warm_workers() >= count, jobs.startup_error)
+    wait_for(lambda: ready_workers(jobs) >= count, jobs.startup_error)
     return jobs
 
 
@@ -77,9 +84,6 @@ class IdleExecutor:
 
     def wake(self) -> None:
         pass
-
-    def warm_workers(self) -> int:
-        return 0
 
     def startup_error(self) -> str:
         return ""

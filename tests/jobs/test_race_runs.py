@@ -10,8 +10,7 @@ import pytest
 from tests.jobs.conftest import MakeIdleJobs
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
-    cancel_race,
-    delete_race,
+    end_race,
     race_runs,
     read_race,
     standings,
@@ -87,12 +86,12 @@ def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: Make
     jobs = make_idle_jobs()
     own_race = submit_race(jobs, "warm-up", "ann", (1,))
     other_race = submit_race(jobs, "warm-up", "ann", (1,))
-    assert cancel_race(jobs, own_race, "bob") == delete_race(jobs, own_race, "bob") == 0
-    assert cancel_race(jobs, own_race, "ann") == 2
+    assert end_race(jobs, own_race, "bob") == end_race(jobs, own_race, "bob", delete=True) == 0
+    assert end_race(jobs, own_race, "ann") == 2
     assert [run.info.status for run in race_runs(jobs, own_race)] == ["cancelled"] * 2
     assert [run.info.status for run in race_runs(jobs, other_race)] == ["queued"] * 2
-    assert cancel_race(jobs, own_race, "ann") == 0
-    assert delete_race(jobs, own_race, "ann") == 2
+    assert end_race(jobs, own_race, "ann") == 0
+    assert end_race(jobs, own_race, "ann", delete=True) == 2
     assert {run.race.id for run in race_runs(jobs)} == {other_race}
 
 
@@ -106,10 +105,10 @@ def test_a_race_for_a_class_is_controlled_by_the_visitor_who_started_it(
         ("ann", "teacher"),
         ("bob", "teacher"),
     ]
-    assert cancel_race(jobs, race, "ann") == delete_race(jobs, race, "bob") == 0
-    assert cancel_race(jobs, race, "teacher") == 2
+    assert end_race(jobs, race, "ann") == end_race(jobs, race, "bob", delete=True) == 0
+    assert end_race(jobs, race, "teacher") == 2
     assert {run.info.status for run in race_runs(jobs, race)} == {"cancelled"}
-    assert delete_race(jobs, race, "teacher") == 2
+    assert end_race(jobs, race, "teacher", delete=True) == 2
     assert race_runs(jobs) == []
 
 

@@ -22,6 +22,7 @@ from tests.jobs.conftest import (
     FAKE_TRAINER,
     MakeIdleJobs,
     MakeJobs,
+    ready_workers,
     run_config,
     start_workers,
     wait_until,
@@ -300,10 +301,10 @@ def test_a_second_worker_starts_for_a_waiting_run(
     jobs = start_workers(make_jobs(workers=0))
     first = jobs.submit(run_config(steps=4000, step_seconds=0.01), "ann")
     wait_until(jobs, first, lambda info: info.step > 0)
-    assert jobs.warm_workers() == 1
+    assert ready_workers(jobs) == 1
     second = jobs.submit(run_config(steps=3), "bob")
     wait_until(jobs, second, "finished")
     assert jobs.run(first).status == "running"
-    assert jobs.warm_workers() == 2
+    assert ready_workers(jobs) == 2
     jobs.control(first, "ann", command="stop")
     wait_until(jobs, first, "cancelled")

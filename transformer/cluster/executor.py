@@ -8,7 +8,6 @@ import threading
 import time
 import traceback
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -70,9 +69,6 @@ class ClusterExecutor:
     def wake(self) -> None:
         self.start()
         self._wake.set()
-
-    def warm_workers(self) -> int:
-        return self._n_slots
 
     def startup_error(self) -> str:
         return self._error or self._disk_error
@@ -172,11 +168,8 @@ class ClusterExecutor:
     def _is_unwanted(self, folder: JobFolder) -> bool:
         """Whether a job can be stopped without a save: its owner has deleted it, no visitor waits
         for it any more, or the app ends and it has no saves."""
-        if self._queue.is_abandoned(folder):
-            with suppress(OSError), self._queue.locked():
-                folder.change_job(deleted=True)
         ends = self._closing.is_set() and not self._kind.saves
-        return ends or bool(folder.job().get("deleted"))
+        return ends or self._queue.mark_abandoned(folder) or bool(folder.job().get("deleted"))
 
     def _control(self, folder: JobFolder) -> dict[str, Any]:
         """Return the user's control of a run; "pause", so that it is saved, if the app ends."""

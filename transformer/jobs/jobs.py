@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from transformer.app_folders import data_path
 from transformer.jobs.errors import JobError, as_job_error
@@ -31,7 +31,6 @@ from transformer.jobs.shares import Requester
 from transformer.jobs.shipped import find_shipped, shipped_infos
 from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.training.run_config import PairsRun, TrainingRun
-from transformer.training.run_folder import Command
 
 RUNS_VARIABLE = "HEADS_UP_RUNS"
 """Environment variable for the folder of runs; default: `runs/` in the app's folder, or in
@@ -78,10 +77,6 @@ class Jobs(AbstractContextManager["Jobs"]):
     def start(self) -> None:
         """Start the workers, so that they are warm when a user presses Train."""
         self._executor.start()
-
-    def warm_workers(self) -> int:
-        """Return the number of ready workers; without one, a run starts some seconds later."""
-        return self._executor.warm_workers()
 
     def close(self) -> None:
         """End the workers; a running run is saved and queued again."""
@@ -309,8 +304,6 @@ class Jobs(AbstractContextManager["Jobs"]):
         A paused run is saved and frees its worker; a run without a worker changes at once. A run
         with other holders cannot be changed unless `for_all` is set. Raises JobError.
         """
-        if command not in ("", *get_args(Command)):
-            raise JobError(f"the command must be run, pause or stop, not {command!r}")
         with self._owned_run(name, owner) as (folder, info):
             if not for_all and (command in ("pause", "stop") or learning_rate_factor is not None):
                 check_sole_holder(info, owner)

@@ -182,6 +182,15 @@ class Queue:
         limit = self.kind.abandoned_after
         return bool(limit) and time.time() - folder.asked_at > limit
 
+    def mark_abandoned(self, folder: JobFolder) -> bool:
+        """Mark a running job as deleted if no page asks for it any more; return whether that is
+        so."""
+        if not self.is_abandoned(folder):
+            return False
+        with suppress(OSError), self.locked():
+            folder.change_job(deleted=True)
+        return True
+
     def add(self, name: str, files: Mapping[str, bytes], job: dict[str, Any]) -> JobFolder:
         """Write a new folder under a hidden name and return it; `publish` makes it a job. Raises
         OSError."""

@@ -116,25 +116,14 @@ def race_runs(
     ]
 
 
-def cancel_race(jobs: Jobs, race_id: str, visitor: str) -> int:
-    """Stop the queued, paused and running runs of a race that this visitor started; return how
-    many."""
-    return _end_runs(jobs, race_id, visitor, ("queued", "paused", "running"), "stop")
-
-
-def delete_race(jobs: Jobs, race_id: str, visitor: str) -> int:
-    """Delete the runs of a race that this visitor started; return how many."""
-    return _end_runs(jobs, race_id, visitor, (), "delete")
-
-
-def _end_runs(jobs: Jobs, race_id: str, visitor: str, statuses: Sequence[str], act: str) -> int:
-    """End runs, the last in the queue first, so that none of them starts meanwhile."""
+def end_race(jobs: Jobs, race_id: str, visitor: str, *, delete: bool = False) -> int:
+    """Stop the unfinished runs of a race that this visitor started, or delete all its runs; return
+    how many. The last in the queue comes first, so that none of them starts meanwhile."""
     count = 0
     for run in reversed(race_runs(jobs, race_id)):
-        is_starter = run.info.requester == visitor
-        if is_starter and (not statuses or run.info.status in statuses):
+        if run.info.requester == visitor and (delete or run.info.live):
             with suppress(JobError):  # it has just ended, or is gone
-                if act == "delete":
+                if delete:
                     jobs.delete(run.info.name, run.info.owner)
                 else:
                     jobs.control(run.info.name, run.info.owner, command="stop")

@@ -174,10 +174,7 @@ class Worker:
             if 0 < self.kind.seconds < time.monotonic() - began:
                 minutes = f"{self.kind.seconds / 60:g} min"
                 self._timed_out = f"it took more than {minutes}, the limit here; {self.kind.hint}"
-            abandoned = self.queue.is_abandoned(claim.folder)
-            if abandoned:
-                with suppress(OSError), self.queue.locked():
-                    claim.folder.change_job(deleted=True)
+            abandoned = self.queue.mark_abandoned(claim.folder)
             if command == "stop" or self._timed_out or abandoned:
                 self._interrupt()
             if self._interrupted and not finished.wait(END_SECONDS):

@@ -33,9 +33,6 @@ class Executor(Protocol):
     def wake(self) -> None:
         """Check the queue now, after a job was added."""
 
-    def warm_workers(self) -> int:
-        """Return the number of workers that are ready."""
-
     def startup_error(self) -> str:
         """Return why no job can be started, or why the end of one cannot be stored, or ""."""
 
@@ -166,10 +163,6 @@ class WorkerPool:
 
     def startup_error(self) -> str:
         return self._startup_error
-
-    def warm_workers(self) -> int:
-        with self._lock:
-            return len(self._warm & self._alive.keys())
 
     def close(self) -> None:
         self._closing.set()

@@ -15,9 +15,8 @@ from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
-    cancel_race,
-    delete_race,
     distance_accuracies,
+    end_race,
     race_runs,
     standings,
     track,
@@ -102,11 +101,9 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
 
 
 def _stop_or_delete(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
+    end_race(jobs, race_id, owner, delete=delete)
     if delete:
-        delete_race(jobs, race_id, owner)
         state.change(race="")
-    else:
-        cancel_race(jobs, race_id, owner)
     _infos.clear()
 
 
