@@ -73,9 +73,9 @@ def test_the_process_is_reused_and_replaced_if_killed_or_interrupted(tmp_path: P
         psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)
         second = process_id("quick", number=1)
         assert second != first
-        long_key = service.submit(fake_computation(tmp_path, "long"), visitor="me")
-        wait_until_half_done(service, long_key)
-        service.cancel(long_key, "me")
+        waiting_key = service.submit(fake_computation(tmp_path, "waits"), visitor="me")
+        wait_until_half_done(service, waiting_key)
+        service.cancel(waiting_key, "me")
         assert process_id("quick", number=2) != second
 
 
