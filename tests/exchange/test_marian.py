@@ -1,4 +1,4 @@
-"""An imported Marian model gives the same logits, weights and outputs as `transformers`."""
+"""An imported Marian model gives the numbers, outputs and tokens of `transformers`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import MarianMTModel
+from transformers import MarianMTModel, MarianTokenizer
 
 from tests.exchange import marian
 from transformer.exchange import import_folder
@@ -18,6 +18,22 @@ from transformer.inference.options import Decoding
 from transformer.inference.sessions import CachedSession, Session
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
+from transformer.text import Vocabulary
+
+TEXTS = [
+    *marian.ENGLISH[::7],
+    *marian.FRENCH[::11],
+    "",
+    " two  spaces ",
+    "ﬁne № ½ ①",
+    "Привет, 世界!",
+    "a\tb\nc",
+    ">>fra<< The baker sells bread.",
+    ">>deu<<My aunt",
+    ">>xyz<< not one of them",
+    ">> no token",
+    "in the middle >>fra<< of it",
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +54,16 @@ def imported_translator(
     out = tmp_path_factory.mktemp("imported") / "model"
     import_folder(folder, out)
     return Translator.load(out, "cpu")
+
+
+@pytest.fixture(scope="module")
+def marian_tokenizer(folder: Path, marian_model: MarianMTModel) -> MarianTokenizer:
+    return marian.tokenizer(folder)
+
+
+@pytest.fixture(scope="module")
+def imported_vocabulary(imported_translator: Translator) -> Vocabulary:
+    return imported_translator.vocabulary
 
 
 def random_ids(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
@@ -185,3 +211,61 @@ def test_cached_decoding_gives_the_same_outputs(imported_translator: Translator)
         steps = [session.step(ids, k=1).log_probabilities for ids in tgt.T]
         expected = model(src, tgt).log_softmax(dim=-1)
         torch.testing.assert_close(torch.stack(steps, dim=1), expected, atol=2e-5, rtol=1e-5)
+
+
+def test_ids_equal_the_marian_tokenizer(
+    marian_tokenizer: MarianTokenizer, imported_vocabulary: Vocabulary
+) -> None:
+    for text in TEXTS:
+        assert imported_vocabulary.encode(text) == marian_tokenizer(text).input_ids, text
+        if not text.startswith(">>"):
+            assert (
+                imported_vocabulary.encode(text, target=True)
+                == marian_tokenizer(text_target=text).input_ids
+            ), text
+    assert imported_vocabulary.encode_batch(TEXTS) == [
+        imported_vocabulary.encode(text) for text in TEXTS
+    ]
+    english, french = marian.ENGLISH[0], marian.FRENCH[0]
+    assert imported_vocabulary.encode(french) != imported_vocabulary.encode(french, target=True)
+    assert imported_vocabulary.unk_id not in imported_vocabulary.encode(english)
+
+
+def test_decoded_text_equals_the_marian_tokenizer(
+    marian_tokenizer: MarianTokenizer, imported_vocabulary: Vocabulary
+) -> None:
+    for text in marian.FRENCH[::5]:
+        ids = imported_vocabulary.encode(text, target=True)
+        assert (
+            imported_vocabulary.decode(ids)
+            == marian_tokenizer.decode(ids, skip_special_tokens=True)
+            == text
+        )
+    ids = imported_vocabulary.encode("Ελλε", target=True)
+    assert imported_vocabulary.unk_id in ids
+    assert "⁇" in imported_vocabulary.decode(ids)
+
+
+def test_a_language_code_is_one_token(imported_vocabulary: Vocabulary) -> None:
+    assert imported_vocabulary.pair is not None
+    assert imported_vocabulary.pair.languages() == marian.LANGUAGES
+    first, *rest = imported_vocabulary.encode(">>fra<< The baker")
+    assert imported_vocabulary.token(first) == ">>fra<<"
+    assert rest == imported_vocabulary.encode("The baker")
+    assert imported_vocabulary.token(imported_vocabulary.bos_id) == "<s>"
+
+
+def test_the_vocabulary_survives_serialization(
+    imported_vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    imported_vocabulary.save(tmp_path / "vocabulary.model")
+    reloaded = Vocabulary.load(tmp_path / "vocabulary.model")
+    assert reloaded.sha256 == imported_vocabulary.sha256
+    assert reloaded.encode_batch(TEXTS) == imported_vocabulary.encode_batch(TEXTS)
+
+
+@pytest.mark.parametrize("end", [-1, -100, 40])
+def test_truncated_bytes_are_refused(imported_vocabulary: Vocabulary, end: int) -> None:
+    data = imported_vocabulary.to_bytes()
+    with pytest.raises(ValueError, match=r"is truncated|no list"):
+        Vocabulary.from_bytes(data[:end])
