@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeIdleJobs, queue_positions, submit_run
+from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submit_run
 from tests.jobs.fake_trainer import save
 from transformer.jobs import JobError
 from transformer.jobs.info import RunInfo, with_queue_positions
 from transformer.jobs.queue import queue_order
+from transformer.training.run_folder import RunFolder
 
 
 def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdleJobs) -> None:
@@ -99,6 +100,19 @@ def test_runs_of_a_killed_worker_are_queued_again(make_idle_jobs: MakeIdleJobs) 
     second.lock.close()
     jobs.runs()
     assert not (queue.root / other_run).exists()
+
+
+def test_a_killed_run_of_the_command_line_has_failed(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
+    run = RunFolder(jobs._queue.root / "cats")
+    with run.locked():
+        run.write_config(run_config())
+        run.write_state("running", step=0)
+        assert jobs.run("cats").status == "running"
+    assert jobs.run("cats").status == "failed"
+    assert jobs.run("cats").reason == f"killed at step 0; the same command {RESTART_TEXT}"
+    run.write_state("finished", step=10)
+    assert jobs.run("cats").status == "finished"
 
 
 @st.composite

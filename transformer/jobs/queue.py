@@ -291,8 +291,9 @@ class Queue:
     def requeue_orphans(self, folders: Iterable[JobFolder] | None = None) -> bool:
         """Queue jobs again whose worker was killed; return whether there were any.
 
-        A job that has lost its worker `MAX_LOSSES` times fails: it may be the cause. Raises OSError
-        if a state cannot be written; the next call tries again.
+        A job that has lost its worker `MAX_LOSSES` times fails: it may be the cause. A run of the
+        command line that was killed fails at once, as only its command can continue it. Raises
+        OSError if a state cannot be written; the next call tries again.
 
         Args:
             folders: the jobs to check; default: all.
@@ -312,6 +313,10 @@ class Queue:
         losses = int_or_zero(folder.job().get("losses")) + 1
         if folder.job().get("deleted"):
             return self.remove(folder)
+        if not folder.job().get("worker"):
+            step = max(folder.last_step(), folder.saved_step())
+            reason = f"killed at step {step}; the same command {folder.restart_point()}"
+            return folder.change_state("failed", reason)
         folder.change_job(losses=losses)
         if losses < MAX_LOSSES:
             folder.change_state("queued", _interrupted(folder))
@@ -342,10 +347,10 @@ def position_fields(folder: JobFolder, job: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _is_orphan(folder: JobFolder) -> bool:
-    """Whether a job was claimed and has not ended, but no worker holds it."""
+    """Whether a job has begun and not ended, but no process holds it."""
     job = folder.job()
-    unfinished = bool(job.get("deleted")) or folder.status() == "running"
-    return unfinished and bool(job.get("worker")) and not folder.is_held
+    unfinished = folder.status() == "running" or bool(job.get("deleted") and job.get("worker"))
+    return unfinished and not folder.is_held
 
 
 def _reason(error: BaseException | None) -> str:
