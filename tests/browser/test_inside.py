@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.app_pages import TEXT, address, open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
-from tests.live_app import wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run
 from transformer import Translator
 from transformer.figures.box_layout import STOPS, figure_1
 from transformer.figures.tensors import Table, tensor_data
@@ -34,17 +34,6 @@ def check_title(page: Page, words: str) -> None:
     wait_for_script_run(page)
 
 
-# Count every vector created since the page opened; vectors are in a shadow root.
-COUNT_VECTORS = """
-window.nVectors = 0;
-const setAttribute = Element.prototype.setAttribute;
-Element.prototype.setAttribute = function (name, value) {
-  if (value === "hu-vector") window.nVectors += 1;
-  return setAttribute.call(this, name, value);
-};
-"""
-
-
 def click_next(page: Page) -> None:
     page.get_by_role("button", name="Next →").click()
     wait_for_script_run(page)
@@ -55,19 +44,6 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     app: str, new_page: NewPage, checkpoints: Path
 ) -> None:
     page = new_page(alone=True)
-    page.add_init_script(COUNT_VECTORS)
-    open_inside(app, page, box="encoder.embed.positions")
-    assert page.evaluate("window.nVectors") == 0  # no animation when the page opens
-    click_next(page)
-    wait_until(page, "() => window.nVectors > 0")
-    # Three vectors on each of two arrows: embeddings from below, positions from the left.
-    assert page.evaluate("window.nVectors") == 6
-    expect(page.locator(".hu-vector")).to_have_count(0)
-    page.emulate_media(reduced_motion="reduce")
-    click_next(page)
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.nVectors") == 6
-
     open_inside(app, page, box=STOPS[-2])
     click_next(page)
     expect(page.get_by_text(re.compile("^The most probable tokens: step"))).to_be_visible()

@@ -246,29 +246,6 @@ Deno.test("dropout leaves out its share and scales up the others, differently in
   assert(Math.abs(both - 0.49) < 0.02);
 });
 
-Deno.test("plain loops give the numbers of the compiled kernels, where a browser has no SIMD", () => {
-  const settings = { ...SMALL, dropout: 0.1, label_smoothing: 0.1, off: "c0.1" };
-  const compiled = new Run({ settings });
-  const { validate } = WebAssembly;
-  let plain, again;
-  try {
-    WebAssembly.validate = () => false;
-    [plain, again] = [new Run({ settings }), new Run({ settings })];
-    assertThrows(() => new Run({ settings: { ...settings, model: "gru" } }), "trains no recurrent model");
-  } finally {
-    WebAssembly.validate = validate;
-  }
-  assertEqual([compiled.kernels.isPlain, plain.kernels.isPlain], [false, true]);
-  for (let step = 0; step < 8; step++) {
-    const [expected, actual] = [compiled.takeStep(), plain.takeStep()];
-    assert(Math.abs(actual.loss - expected.loss) < 1e-4 * expected.loss, `${actual.loss}, not ${expected.loss}`);
-    assert(Math.abs(actual.gradientNorm - expected.gradientNorm) < 1e-3 * expected.gradientNorm);
-    again.takeStep();
-  }
-  assertEqual(again.checksum(), plain.checksum());
-  assertEqual(plain.evaluate(20).count, 20);
-});
-
 Deno.test("a recurrent model learns, attends with one head, and is the same bit for bit", () => {
   for (const [model, kinds] of /** @type {const} */ ([["gru", []], ["gru_attention", ["cross"]]])) {
     const settings = { ...SMALL, model, steps: 60 };

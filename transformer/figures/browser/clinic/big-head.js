@@ -1,6 +1,6 @@
 // One head as a table of buttons: rows are queries, columns keys. A click marks a cell.
 
-import { el, moveInGrid, textOn } from "../common/base.js";
+import { button, el, moveInGrid, textOn } from "../common/base.js";
 
 /** @param {(row: number, column: number) => void} onMark */
 export function makeBigHead(onMark) {
@@ -55,8 +55,7 @@ export function makeBigHead(onMark) {
   }
 
   function makeCell(row, column) {
-    const cell = el("button", { type: "button", tabindex: row + column ? -1 : 0 });
-    cell.addEventListener("click", () => onMark(row, column));
+    const cell = button("", () => onMark(row, column), { class: null, tabindex: row + column ? -1 : 0 });
     for (const event of ["focus", "pointerenter"]) {
       cell.addEventListener(event, () => {
         pointed = cell;

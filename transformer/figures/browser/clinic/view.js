@@ -1,7 +1,7 @@
 // The Bug clinic: a list of cases, and for each case its pictures and four steps: say where you expect the mistake, mark
 // what proves it, find and correct the line, read what it does in general.
 
-import { button, download, el } from "../common/base.js";
+import { button, chooseFile, download, el } from "../common/base.js";
 import { keep, kept } from "../trainer/kept.js";
 import { makeRuns } from "../trainer/runs.js";
 import { percent } from "../trainer/verdict.js";
@@ -14,6 +14,7 @@ import { makeViews } from "./views.js";
 const KEPT = "bug-clinic";
 const WRITINGS = 3;
 const MAX_FILE_BYTES = 1e6;
+const JSON_FILE = "bug-clinic.json";
 const LEAD =
   "Each case trains a small Transformer in this tab with exactly one mistake in its code. Find the mistake from what you see, as you would in your own project.";
 const NO_FREE_TEXT =
@@ -92,27 +93,25 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     });
     const message = el("p", { role: "status" });
     const checked = el("div", { class: "hu-clinic-scroll" });
-    const result = () =>
-      makeResult(
-        name.value.trim(),
-        CASES.map(({ id }) => ({ id, ...stateOf(id) })).filter(({ points }) => points).map(
-          ({ id, expected, marks, evidence, lines, corrections, hints, seconds, points }) => ({
-            ...{ id, expected, marks, evidence, lines, corrections, hints, seconds: Math.round(seconds), points },
-          }),
-        ),
-      );
-    const file = el("input", { type: "file", accept: ".json", hidden: "" });
-    file.addEventListener("change", async () => {
+    const result = () => {
+      const solved = CASES.filter(isSolved).map(({ id }) => {
+        const { expected, marks, evidence, lines, corrections, hints, seconds, points } = stateOf(id);
+        return { id, expected, marks, evidence, lines, corrections, hints, seconds: Math.round(seconds), points };
+      });
+      return makeResult(name.value.trim(), solved);
+    };
+    const check = async (file) => {
       try {
-        const [chosen] = file.files;
-        const given = readResult(chosen.size > MAX_FILE_BYTES ? "" : await chosen.text());
+        const given = readResult(file.size > MAX_FILE_BYTES ? "" : await file.text());
         message.textContent = "The code matches: this file is as the page saved it.";
         checked.replaceChildren(resultTable(given, titles, VIEWS));
       } catch (error) {
         message.textContent = error.message;
         checked.replaceChildren();
       }
-    });
+    };
+    const saveResult = () =>
+      download(new Blob([JSON.stringify(result(), null, 1)], { type: "application/json" }), JSON_FILE);
     return [
       el("h2", {}, "Hand in"),
       el("p", { class: "hu-note" }, "Solved cases, with attempts, evidence, time and hints. ", NO_PROOF),
@@ -120,20 +119,11 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
         "div",
         { class: "hu-trainer-tools" },
         el("label", {}, "Name ", name),
-        button(
-          "Save the result",
-          () =>
-            download(new Blob([JSON.stringify(result(), null, 1)], { type: "application/json" }), "bug-clinic.json"),
-        ),
-        button(
-          "Save as a page to print",
-          () => download(resultPage(resultTable(result(), titles, VIEWS)), "bug-clinic.html"),
-        ),
-        button("Check a result", () => {
-          file.value = ""; // the same file again is a change too
-          file.click();
+        button("Save the result", saveResult),
+        button("Save as a page to print", () => {
+          download(resultPage(resultTable(result(), titles, VIEWS)), "bug-clinic.html");
         }),
-        file,
+        button("Check a result", () => chooseFile(".json", check)),
         button("Reset all cases", () => {
           progress = { name: "", cases: {} };
           showList();

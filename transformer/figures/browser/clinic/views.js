@@ -1,6 +1,8 @@
 // The pictures of a case: what the model writes, its curves, and its heads. Each can be marked as evidence.
 
 import { button, colours, el } from "../common/base.js";
+import { headOfCode } from "../common/head-codes.js";
+import { headName } from "../common/naming.js";
 import { accuracyPoints, makeChart } from "../trainer/curves.js";
 import { HEAD_KINDS, makeHeads } from "../trainer/heads.js";
 import { percent } from "../trainer/verdict.js";
@@ -39,12 +41,9 @@ export function makeViews(onMark, onChange) {
     (name) => `Enlarge ${name}`,
   );
   const big = makeBigHead((row, column) => {
-    const { view, layer, head } = partsOf(chosen);
+    const { view, layer, head, name } = partsOf(chosen);
     marked = [row, column];
-    onMark(
-      { view, example, layer, head, row, column },
-      `${nameOf(chosen)}, row ${row + 1}, column ${column + 1}`,
-    );
+    onMark({ view, example, layer, head, row, column }, `${name}, row ${row + 1}, column ${column + 1}`);
     onChange();
   });
   let [example, chosen, outputsKey] = [1, FIRST_HEAD, ""];
@@ -52,13 +51,9 @@ export function makeViews(onMark, onChange) {
   let marked = null;
 
   const partsOf = (code) => {
-    const [layer, head] = code.slice(1).split(".").map(Number);
-    return { view: HEAD_KINDS.find(({ letter }) => letter === code[0]).kind, layer, head };
-  };
-  const nameOf = (code) => {
-    const { layer, head } = partsOf(code);
-    const { name } = HEAD_KINDS.find(({ letter }) => letter === code[0]);
-    return `${name}, layer ${layer + 1}, head ${head + 1}`;
+    const { letter, layer, head } = headOfCode(code);
+    const { kind, name } = HEAD_KINDS.find((entry) => entry.letter === letter);
+    return { view: kind, layer, head, name: `${name}, ${headName({ layer, head })}` };
   };
 
   function reset() {
@@ -82,8 +77,8 @@ export function makeViews(onMark, onChange) {
     headPictures.hidden = !shown; // those of the case before, until this one has begun
     if (!shown) return;
     heads.draw(shown, new Set([chosen]), theme);
-    const { view, layer, head } = partsOf(chosen);
-    big.draw(headOf(shown, view, layer, head), `${nameOf(chosen)}: row = query, column = key`, marked, theme);
+    const { view, layer, head, name } = partsOf(chosen);
+    big.draw(headOf(shown, view, layer, head), `${name}: row = query, column = key`, marked, theme);
   }
 
   function drawOutputs({ examples }, writings) {

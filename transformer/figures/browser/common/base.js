@@ -14,10 +14,10 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// A button that calls `onClick`; `attributes` may have another class.
-/** @param {string} text @param {(event: any) => void} onClick @param {Record<string, string | number | null>} [attributes] @returns {any} */
-export function button(text, onClick, attributes = {}) {
-  const node = el("button", { type: "button", class: "hu-button", ...attributes }, text);
+// A button that calls `onClick`; `attributes` may have another class, or null for none.
+/** @param {string | Node | (string | Node)[]} content @param {(event: any) => void} onClick @param {Record<string, any>} [attributes] @returns {any} */
+export function button(content, onClick, attributes = {}) {
+  const node = el("button", { type: "button", class: "hu-button", ...attributes }, ...[content].flat());
   node.addEventListener("click", onClick);
   return node;
 }
@@ -37,6 +37,14 @@ export function download(blob, name) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // by then the browser has read it
+}
+
+// Opens the browser's file dialog. `use` gets the file that is chosen; the input is not part of the page.
+/** @param {string} accept @param {(file: File) => void} use */
+export function chooseFile(accept, use) {
+  const input = el("input", { type: "file", accept });
+  input.addEventListener("change", () => input.files[0] && use(input.files[0]));
+  input.click();
 }
 
 // Copies `text`; returns whether it worked. Pages over plain http from another machine, as in a class, have no
@@ -96,6 +104,18 @@ export function keepPosition(node, change) {
   }
   (scroller || document.scrollingElement).scrollBy(0, shift);
 }
+
+// Calls `point(true)` when the pointer or the keyboard reaches a node, `point(false)` when it leaves.
+/** @param {HTMLElement} node @param {(isOn: boolean) => void} point */
+export function listenForPointing(node, point) {
+  node.addEventListener("pointerenter", () => point(true));
+  node.addEventListener("pointerleave", () => point(false));
+  node.addEventListener("focus", () => node.matches(":focus-visible") && point(true));
+  node.addEventListener("blur", () => point(false));
+}
+
+/** @param {number} count @returns {number[]} 0, 1, …, count − 1 */
+export const indices = (count) => Array.from({ length: count }, (_, i) => i);
 
 export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count - 1);
 
@@ -195,6 +215,14 @@ export function printColours(container) {
   const theme = colours(paper);
   paper.remove();
   return theme;
+}
+
+// Replaces the children of a node if they change: a child that moves would lose the focus or close an open list.
+/** @param {Element} node @param {Element[]} children */
+export function setChildren(node, children) {
+  if (children.length !== node.children.length || children.some((child, i) => child !== node.children[i])) {
+    node.replaceChildren(...children);
+  }
 }
 
 // Set an attribute only if it changes, since redundant writes are slow in long lists.

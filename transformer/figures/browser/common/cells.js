@@ -4,12 +4,11 @@
 import { ARROWS, clampIndex, el } from "./base.js";
 import { paintPixels } from "./thumbnail.js";
 import {
+  drawColumnLabel,
   drawRowLabel,
-  drawToken,
   hatchPath,
   LABEL_SIZE,
   rowParts,
-  shorten,
   SMALL_LABEL_SIZE,
   tokenWidth,
 } from "./token-labels.js";
@@ -108,6 +107,16 @@ export const cornerOf = (layout, cell) => [
   layout.left + (cell.column - layout.span.column) * layout.cellWidth,
   layout.top + (cell.row - layout.span.row) * layout.cellHeight,
 ];
+
+// Shows a tooltip of these lines at a cell of a table on this stage.
+export function showCellTooltip(stage, cell, lines) {
+  const [x, y] = cornerOf(stage.layout, cell);
+  stage.showTooltip(lines, x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
+}
+
+// The whole table, as a span.
+/** @param {{ nRows: number, nColumns: number }} m @returns {Span} */
+export const fullSpan = ({ nRows, nColumns }) => ({ row: 0, column: 0, rows: nRows, columns: nColumns });
 
 // `colour(row, column)` returns a level on the ramp, 0 to 255, or -1 for an empty cell.
 /** @param {Pen} pen @param {Matrix} m @param {any} layout @param {Theme} theme @param {any} colour @param {any} [more] */
@@ -210,13 +219,9 @@ function drawLabels(pen, m, layout, theme, cell) {
     const [column, chosen] = [c + span.column, cell && cell.column === c + span.column];
     if (c % layout.everyColumn && !chosen) continue;
     pen.font = font(chosen);
-    pen.save();
-    pen.translate(layout.left + (c + 0.5) * layout.cellWidth, layout.top - 6);
-    const text = shorten(pen, m.columns[column].text, layout.maxLabelWidth + 4);
-    if (layout.slant) pen.rotate(-layout.slant);
-    else pen.translate(-tokenWidth(pen, text) / 2, -6);
-    drawToken(pen, text, 0, theme, chosen, m.columns[column].dim);
-    pen.restore();
+    const { text, dim } = m.columns[column];
+    const x = layout.left + (c + 0.5) * layout.cellWidth;
+    drawColumnLabel(pen, text, x, layout.top - 6, layout.maxLabelWidth + 4, layout.slant, theme, chosen, dim);
   }
   pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
   pen.fillStyle = theme.muted;

@@ -1,6 +1,6 @@
 // Export: the view as PNG, SVG or CSV.
 
-import { download, el } from "./base.js";
+import { button, download, el } from "./base.js";
 import { shorten } from "./token-labels.js";
 import { exportName, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
@@ -22,23 +22,22 @@ export function makeExportMenu(ctx, currentView) {
     csv: { label: "Table (CSV)", render: (table) => csvOf(table), source: "table" },
   };
   const items = Object.entries(formats).map(([extension, { label, render, source }]) => {
-    const button = el("button", { type: "button", "data-from": source }, label);
-    button.addEventListener("click", () => {
+    const save = () => {
       close();
       const content = currentView()[source]();
       if (content) download(render(content), `${fileName(ctx)}.${extension}`);
-    });
-    return button;
+    };
+    return button(label, save, { class: null, "data-from": source });
   });
   const menu = el("div", { class: "hu-menu", role: "group", "aria-label": "Export", hidden: "" }, ...items);
-  const button = el("button", { type: "button", class: "hu-button", "aria-expanded": "false" }, "Export");
-  const node = el("div", { class: "hu-export" }, button, menu);
+  const opener = button("Export", () => (menu.hidden ? open() : close()), { "aria-expanded": "false" });
+  const node = el("div", { class: "hu-export" }, opener, menu);
 
   function open() {
     const content = { figure: currentView().figure?.(), table: currentView().table?.() };
     for (const item of items) item.disabled = !content[item.dataset.from];
     menu.hidden = false;
-    button.setAttribute("aria-expanded", "true");
+    opener.setAttribute("aria-expanded", "true");
     items.find((item) => !item.disabled)?.focus();
     addEventListener("pointerdown", closeOutside);
   }
@@ -47,15 +46,14 @@ export function makeExportMenu(ctx, currentView) {
     if (menu.hidden) return;
     const hadFocus = node.contains(node.getRootNode().activeElement);
     menu.hidden = true;
-    button.setAttribute("aria-expanded", "false");
+    opener.setAttribute("aria-expanded", "false");
     removeEventListener("pointerdown", closeOutside);
-    if (hadFocus) button.focus();
+    if (hadFocus) opener.focus();
   }
   const closeOutside = (event) => {
     if (!event.composedPath().includes(node)) close();
   };
 
-  button.addEventListener("click", () => (menu.hidden ? open() : close()));
   node.addEventListener("focusout", (event) => {
     if (event.relatedTarget && !node.contains(event.relatedTarget)) close();
   });

@@ -1,12 +1,19 @@
 // Codes of heads, as in the address: "e3.2" is head 2 of encoder layer 3, "c5" is cross-attention layer 5.
 
+// A code as a head; that of a complete layer has no `head`.
+/** @param {string} code @returns {{ letter: string, layer: number, head: number | undefined }} */
+export function headOfCode(code) {
+  const [layer, head] = code.slice(1).split(".").map(Number);
+  return { letter: code[0], layer, head };
+}
+
 // "e3.2,c5" as a set of heads, and back; a complete layer is written as "c5".
 export function readOff(text, { n_layers, n_heads }) {
   const heads = new Set();
   for (const code of text.split(",").filter(Boolean)) {
-    const [layer, head] = code.slice(1).split(".").map(Number);
+    const { letter, layer, head } = headOfCode(code);
     if (!(layer < n_layers)) continue;
-    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${code[0]}${layer}.${h}`);
+    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${letter}${layer}.${h}`);
   }
   return heads;
 }
@@ -15,9 +22,8 @@ export function writeOff(headsOff, { kinds, n_layers, n_heads }) {
   const written = [];
   for (const { letter } of kinds) {
     for (let layer = 0; layer < n_layers; layer++) {
-      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) =>
-        headsOff.has(head)
-      );
+      const all = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`);
+      const heads = all.filter((head) => headsOff.has(head));
       written.push(...(heads.length === n_heads ? [`${letter}${layer}`] : heads));
     }
   }

@@ -1,6 +1,6 @@
 // The help dialog, and the keyboard shortcuts of the explorer.
 
-import { el } from "./base.js";
+import { button, el } from "./base.js";
 import { KINDS, TERMS } from "./options.js";
 
 const HELP_TEXTS = [
@@ -53,9 +53,9 @@ const SHORTCUTS = [
 /** @param {Context} ctx */
 export function makeHelp(ctx, currentView) {
   const body = el("div", { class: "hu-help-body", tabindex: "0" });
-  const close = el("button", { type: "button", class: "hu-button" }, "Close");
+  const close = button("Close", () => dialog.close());
   const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
-  const button = el("button", { type: "button", class: "hu-button", "aria-label": "Help and keys" }, "?");
+  const opener = button("?", open, { "aria-label": "Help and keys" });
 
   function open() {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
@@ -75,12 +75,10 @@ export function makeHelp(ctx, currentView) {
     dialog.showModal(); // keeps the focus inside and restores it when closed
     body.scrollTop = 0;
   }
-  button.addEventListener("click", open);
-  close.addEventListener("click", () => dialog.close());
   // A click on the backdrop has the dialog itself as its target.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
-  return { button, dialog, open };
+  return { button: opener, dialog, open };
 }
 
 const helpTerms = (entries, tag) =>
@@ -93,8 +91,7 @@ const helpTerms = (entries, tag) =>
 // The button for the larger size.
 /** @param {Context} ctx */
 export function makeLarger(ctx, label = "Larger") {
-  const node = el("button", { type: "button", class: "hu-button" }, label);
-  node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
+  const node = button(label, () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
   return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
 }
 
@@ -102,8 +99,7 @@ export function makeLarger(ctx, label = "Larger") {
 /** @param {Context} ctx */
 export function makeExact(ctx) {
   const title = "Show tokens, special tokens and code, and count layers and heads from 0, as in Python";
-  const node = el("button", { type: "button", class: "hu-button", title }, "Show tokens");
-  node.addEventListener("click", () => ctx.set({ exact: 1 - ctx.state.exact }));
+  const node = button("Show tokens", () => ctx.set({ exact: 1 - ctx.state.exact }), { title });
   return { node, draw: () => node.setAttribute("aria-pressed", String(Boolean(ctx.state.exact))) };
 }
 

@@ -20,13 +20,15 @@ export const allHeads = (side, kind) =>
     head: i % side.n_heads,
   }));
 
+/** @param {Side} side @param {number} layer */
+export const headsOfLayer = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
+
 // The heads that the state combines: the selected one, the set, or all of the selected layer.
 /** @param {Side} side @param {State} state */
 export function combinedHeads(side, state) {
   if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
   const listedHeads = parseHeads(state.heads, side, state.kind);
-  if (listedHeads.length) return listedHeads;
-  return Array.from({ length: side.n_heads }, (_, head) => ({ layer: state.layer, head }));
+  return listedHeads.length ? listedHeads : headsOfLayer(side, state.layer);
 }
 
 // The labels of one axis: entries { text, written, special, dim, members } in the order shown. `members` are

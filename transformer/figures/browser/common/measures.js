@@ -16,19 +16,14 @@ export const valueOf = (side, kind, measure, layer, head) => side.measures[kind]
 // The end of the colour scale, the same for all kinds, so that they can be compared.
 /** @param {Side} side */
 export function scaleEnd(side, measure) {
-  if (!(measure in MEASURES)) return 1;
-  if (!MEASURES[measure].unit) return 1;
+  if (!MEASURES[measure]?.unit) return 1;
   const kinds = side.kinds.filter((kind) => measure in side.measures[kind]);
   return Math.max(...kinds.flatMap((kind) => side.measures[kind][measure].flat())) || 1;
 }
 
 // At most three digits, as there is little space below a thumbnail.
-export const formatMeasure = (
-  value,
-) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const formatMeasure = (value) => value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2);
 export const formatOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
-
-const sharePercentText = (share) => `${Math.round(100 * share)}%`;
 
 // The measures of a head as text; shares below a tenth are left out.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
@@ -38,14 +33,13 @@ export function measureTexts(side, kind, layer, head) {
       const value = valueOf(side, kind, name, layer, head);
       if (unit) return [`${label.toLowerCase()} ${formatMeasure(value)} ${unit}`];
       const offsetText = offset && ` (${formatOffset(valueOf(side, kind, offset, layer, head))})`;
-      return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${sharePercentText(value)}`] : [];
+      return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${Math.round(100 * value)}%`] : [];
     },
   );
 }
 
-export const codeOfMeasure = (
-  measure,
-) => (measure in MEASURES ? `measures.measure_heads(trace, kind, layer)["${measure}"]` : "trace.weights(kind, layer)");
+export const codeOfMeasure = (measure) =>
+  measure in MEASURES ? `measures.measure_heads(trace, kind, layer)["${measure}"]` : "trace.weights(kind, layer)";
 
 // A number on a background of its colour, at 0 to 1 on the ramp.
 /** @param {string} text @param {number} share @param {Theme} theme */

@@ -2,10 +2,10 @@
 // head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if opening a head does
 // more than selecting it.
 
-import { ARROWS, clampIndex, el } from "./base.js";
+import { ARROWS, button, clampIndex, el, setChildren } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";
 import { displayNumber, headName } from "./naming.js";
-import { TERMS } from "./options.js";
+import { KINDS, TERMS } from "./options.js";
 import { paintThumb } from "./thumbnail.js";
 
 export function makeMosaic(choose, open = choose) {
@@ -40,15 +40,15 @@ export function makeMosaic(choose, open = choose) {
     if (builtKey !== key) build(label, order, topLayer, Boolean(caption));
     if (paintedKey !== pictureKey) paint(theme, picture);
     [builtKey, paintedKey] = [key, pictureKey];
-    buttons.forEach((button, i) => {
+    buttons.forEach((thumb, i) => {
       const { layer, head } = heads[i];
       const isSelected = layer === selected.layer && head === selected.head;
-      button.setAttribute("aria-checked", String(isSelected && hasSelection));
-      button.tabIndex = isSelected ? 0 : -1; // Tab focuses the selected one; arrow keys move on
+      thumb.setAttribute("aria-checked", String(isSelected && hasSelection));
+      thumb.tabIndex = isSelected ? 0 : -1; // Tab focuses the selected one; arrow keys move on
       const description = describe ? describe(layer, head) : "";
-      if (ownTooltip) button.setAttribute("aria-description", description);
-      else button.title = `${headName(heads[i])}${description && `: ${description}`}`;
-      if (caption) button.nextSibling.replaceChildren(caption(layer, head));
+      if (ownTooltip) thumb.setAttribute("aria-description", description);
+      else thumb.title = `${headName(heads[i])}${description && `: ${description}`}`;
+      if (caption) thumb.nextSibling.replaceChildren(caption(layer, head));
     });
   }
 
@@ -61,18 +61,15 @@ export function makeMosaic(choose, open = choose) {
     grid.style.setProperty("--hu-shape", Math.min(Math.max(shape, 0.8), 1.5));
     grid.classList.toggle("hu-ordered", Boolean(order));
     heads = order || allHeads(side, kind).sort((a, b) => Number(b.layer === topLayer) - Number(a.layer === topLayer));
-    buttons = heads.map(({ layer, head }) => {
-      const button = el("button", {
-        type: "button",
+    buttons = heads.map(({ layer, head }) =>
+      button(el("canvas", { "aria-hidden": "true" }), () => open(layer, head), {
         role: "radio",
         class: "hu-thumb",
         "data-layer": layer,
         "data-head": head,
         "aria-label": headName({ layer, head }),
-      }, el("canvas", { "aria-hidden": "true" }));
-      button.addEventListener("click", () => open(layer, head));
-      return button;
-    });
+      })
+    );
     if (!order) {
       grid.append(el("span", { class: "hu-corner", title: TERMS.layer }, "layer"));
       for (let h = 0; h < side.n_heads; h++) {
@@ -81,18 +78,18 @@ export function makeMosaic(choose, open = choose) {
         );
       }
     }
-    buttons.forEach((button, i) => {
+    buttons.forEach((thumb, i) => {
       const { layer, head } = heads[i];
       if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, displayNumber(layer)));
-      grid.append(hasCaptions ? el("div", { class: "hu-pictured" }, button, el("div", { class: "hu-below" })) : button);
+      grid.append(hasCaptions ? el("div", { class: "hu-pictured" }, thumb, el("div", { class: "hu-below" })) : thumb);
     });
   }
 
   function paint(theme, picture) {
-    buttons.forEach((button, i) => {
+    buttons.forEach(({ firstChild }, i) => {
       const { layer, head } = heads[i];
-      if (picture) picture(button.firstChild, layer, head);
-      else paintThumb(button.firstChild, side.thumb(kind, layer, head), kind === "decoder", theme.ramp);
+      if (picture) picture(firstChild, layer, head);
+      else paintThumb(firstChild, side.thumb(kind, layer, head), kind === "decoder", theme.ramp);
     });
   }
 
@@ -115,4 +112,35 @@ export function makeMosaic(choose, open = choose) {
   });
 
   return { node: grid, draw };
+}
+
+// The mosaics of several kinds, each below the name of its kind. `choose(head)` and `open(head)` get { kind, layer, head }.
+/** @param {string} headingTag @param {(head: any) => void} choose @param {(head: any) => void} open */
+export function makeKindMosaics(headingTag, choose, open) {
+  const node = el("div", { class: "hu-kindrow" });
+  const sections = new Map(); // kind → { mosaic, node }
+
+  function section(kind) {
+    if (!sections.has(kind)) {
+      const mosaic = makeMosaic(
+        (layer, head) => choose({ kind, layer, head }),
+        (layer, head) => open({ kind, layer, head }),
+      );
+      const heading = el(headingTag, { title: TERMS[kind] }, KINDS[kind]);
+      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, heading, mosaic.node) });
+    }
+    return sections.get(kind);
+  }
+
+  // `optionsOf(kind)` are those of a mosaic's `draw`.
+  /** @param {Side} side @param {Kind[]} kinds @param {State} state @param {Theme} theme @param {(kind: Kind) => any} optionsOf */
+  function draw(side, kinds, state, theme, optionsOf) {
+    setChildren(node, kinds.map((kind) => section(kind).node));
+    node.style.setProperty("--hu-heads", String(side.n_heads));
+    for (const kind of kinds) {
+      const options = { label: KINDS[kind], hasSelection: kind === state.kind, ...optionsOf(kind) };
+      section(kind).mosaic.draw(side, kind, state, theme, options);
+    }
+  }
+  return { node, draw };
 }

@@ -38,9 +38,8 @@ export function pieceName(text, begins = text.startsWith("▁")) {
 export const TOKENS_NOTE = "The model writes parts of words; one that continues a word begins with “…”.";
 
 /** @param {{ tokens: string[], words: number[] }} labels */
-export const pieceNames = (
-  { tokens, words },
-) => (exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1])));
+export const pieceNames = ({ tokens, words }) =>
+  exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1]));
 
 // Labels with the current names of their pieces.
 export const withNames = (labels) => ({

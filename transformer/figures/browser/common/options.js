@@ -1,6 +1,6 @@
 // The controls above a view: the kind of attention, and the options that the view uses.
 
-import { el } from "./base.js";
+import { button, el, setChildren } from "./base.js";
 
 export const KINDS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
 
@@ -32,8 +32,8 @@ const ALWAYS_SHOWN = ["measure", "order"];
 export function makeControls(set) {
   const kinds = el("div", { class: "hu-segments hu-kinds", role: "group", "aria-label": "Kind of attention" });
   const options = el("div", { class: "hu-options" });
-  const more = el("button", { type: "button", class: "hu-button hu-moretools" });
-  more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));
+  const toggleMore = () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 });
+  const more = button("", toggleMore, { class: "hu-button hu-moretools" });
   const node = el("div", { class: "hu-controls" }, options);
   const selects = new Map();
   for (const [name, { label, title, choices }] of Object.entries(OPTIONS)) {
@@ -50,16 +50,16 @@ export function makeControls(set) {
   function draw(state, viewOptions, availableKinds, defaults = state) {
     if (availableKinds.join() !== drawnKinds) {
       drawnKinds = availableKinds.join();
-      kinds.replaceChildren(...availableKinds.map((kind) => {
-        const button = el("button", { type: "button", "data-kind": kind, title: TERMS[kind] }, KINDS[kind]);
-        button.addEventListener("click", () => set({ kind }));
-        return button;
-      }));
+      kinds.replaceChildren(
+        ...availableKinds.map((kind) =>
+          button(KINDS[kind], () => set({ kind }), { class: null, "data-kind": kind, title: TERMS[kind] })
+        ),
+      );
     }
-    for (const button of kinds.children) {
-      const isChosen = button.dataset.kind === state.kind;
-      button.setAttribute("aria-pressed", String(isChosen));
-      if (isChosen) kinds.scrollLeft = button.offsetLeft - kinds.offsetLeft; // on a phone the row scrolls
+    for (const kindButton of kinds.children) {
+      const isChosen = kindButton.dataset.kind === state.kind;
+      kindButton.setAttribute("aria-pressed", String(isChosen));
+      if (isChosen) kinds.scrollLeft = kindButton.offsetLeft - kinds.offsetLeft; // on a phone the row scrolls
     }
     kinds.hidden = availableKinds.length < 2;
     const unusable = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
@@ -70,11 +70,7 @@ export function makeControls(set) {
     node.hidden = !visible.length;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));
     more.textContent = state.more ? "Fewer tools" : "More tools";
-    const nodes = visible.map((name) => selects.get(name));
-    // Update only what changed: an open list would close, and the focus would be lost.
-    if (nodes.length !== options.children.length || nodes.some((node, i) => node !== options.children[i])) {
-      options.replaceChildren(...nodes);
-    }
+    setChildren(options, visible.map((name) => selects.get(name)));
     for (const name of visible) selects.get(name).querySelector("select").value = String(state[name]);
   }
 

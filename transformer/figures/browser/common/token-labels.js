@@ -33,6 +33,18 @@ export function drawRowLabel(pen, parts, x, y, limit, theme, chosen) {
   pen.restore();
 }
 
+// Draws a column's label above the point (x, y), at most `limit` pixels long: upwards at the angle `slant`, or centred.
+/** @param {Pen} pen @param {string} text @param {number} x @param {number} y @param {number} limit @param {number} slant @param {Theme} theme */
+export function drawColumnLabel(pen, text, x, y, limit, slant, theme, chosen, isMuted = false) {
+  const shortText = shorten(pen, text, limit);
+  pen.save();
+  pen.translate(x, y);
+  if (slant) pen.rotate(-slant);
+  else pen.translate(-tokenWidth(pen, shortText) / 2, -6);
+  drawToken(pen, shortText, 0, theme, chosen, isMuted);
+  pen.restore();
+}
+
 // "▁" is a full letter wide in most fonts, so a short stroke is drawn instead.
 const STROKE_WIDTH = 5;
 const hasWordMark = (text) => text.length > 1 && text.startsWith("▁");

@@ -1,8 +1,8 @@
 // The Compare view: one head for two sentences, two checkpoints or a forced token, and the difference over the
 // common tokens.
 
-import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
-import { cellAt, cornerOf, isSameCell, layoutCells, neighbourCell } from "../common/cells.js";
+import { ARROWS, button, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
+import { cellAt, fullSpan, isSameCell, layoutCells, neighbourCell, showCellTooltip } from "../common/cells.js";
 import {
   compareFigure,
   compareTable,
@@ -124,42 +124,30 @@ function compareView(ctx) {
         ),
       );
     }
-    for (const button of list.querySelectorAll("button")) {
-      const chosen = state.combine === "one" && button.dataset.head === `${state.layer}.${state.head}`;
-      button.setAttribute("aria-pressed", String(chosen));
+    for (const listed of list.querySelectorAll("button")) {
+      const chosen = state.combine === "one" && listed.dataset.head === `${state.layer}.${state.head}`;
+      listed.setAttribute("aria-pressed", String(chosen));
     }
   }
 
   function headButton({ layer, head, mean }, share) {
-    const button = el(
-      "button",
-      {
-        type: "button",
-        class: "hu-button",
-        "data-head": `${layer}.${head}`,
-        "aria-label": `${headName({ layer, head })}, differs by ${showMean(mean)}`,
-      },
-      `${shortName({ layer, head })} `,
-      makeChip(showMean(mean), share, ctx.theme),
-    );
-    button.addEventListener("click", () => ctx.set({ layer, head, combine: "one" }));
-    return button;
+    const content = [`${shortName({ layer, head })} `, makeChip(showMean(mean), share, ctx.theme)];
+    return button(content, () => ctx.set({ layer, head, combine: "one" }), {
+      "data-head": `${layer}.${head}`,
+      "aria-label": `${headName({ layer, head })}, differs by ${showMean(mean)}`,
+    });
   }
 
   // One of the three panels: A, B and B − A.
   function comparePanel(panelIndex) {
     const table = () => [tables.a, tables.b, tables.m][panelIndex];
-    const cellInPanel = (
-      commonTableCell,
-    ) => (commonTableCell && panelIndex < 2 ? ownCell(tables, commonTableCell, panelIndex) : commonTableCell);
+    const cellInPanel = (common) => common && panelIndex < 2 ? ownCell(tables, common, panelIndex) : common;
     const stage = makeStage({
       plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.theme, false),
-      paint: (
-        pen,
-        layout,
-      ) => (panelIndex < 2
-        ? paintSide(pen, layout, table(), ctx, cellInPanel(cell))
-        : paintDifferences(pen, layout, tables, ctx, cell)),
+      paint: (pen, layout) =>
+        panelIndex < 2
+          ? paintSide(pen, layout, table(), ctx, cellInPanel(cell))
+          : paintDifferences(pen, layout, tables, ctx, cell),
     });
     const heading = el("h3", {});
     const { canvas } = stage;
@@ -182,9 +170,7 @@ function compareView(ctx) {
         panel.stage.showTooltip(null);
       }
       const panelCell = cellInPanel(cell);
-      if (!panelCell) return;
-      const [x, y] = cornerOf(stage.layout, panelCell);
-      stage.showTooltip(describeDifference(tables, cell), x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
+      if (panelCell) showCellTooltip(stage, panelCell, describeDifference(tables, cell));
     }
 
     canvas.addEventListener("pointermove", (event) => {
@@ -260,9 +246,6 @@ const sideTitle = (side, sideIndex) => {
 
 // With many cells, as in long sentences, the mean is small.
 const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
-
-/** @param {Matrix} m */
-const fullSpan = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
 // Converts a cell of the combined table to one of a side's table, null if the side lacks it; `commonCell` converts back.
 function ownCell({ rows, columns }, { row, column }, sideIndex) {

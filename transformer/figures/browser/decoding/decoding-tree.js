@@ -1,7 +1,7 @@
 // The beam search tree: a column per step, a box per token. Only the visible part is drawn, so that a wide beam
 // over a long sentence stays fast.
 
-import { ARROWS, clampIndex, el, tokenText } from "../common/base.js";
+import { ARROWS, button, clampIndex, el, tokenText } from "../common/base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "../common/token-labels.js";
 import { pieceName } from "../common/naming.js";
 import { fixed, percentText } from "../common/numbers.js";
@@ -79,7 +79,12 @@ export function makeTree(ctx) {
     role: "application",
     "aria-roledescription": "tree",
   }, treeArea);
-  const foldButton = el("button", { type: "button", class: "hu-button" });
+  const foldButton = button("", () => {
+    isFolded = !isFolded;
+    // A selected discarded node would expand it again.
+    if (isFolded && ctx.side.tree.status[selectedNode(ctx.side.tree)] === "discarded") selectNode(-1);
+    else draw();
+  });
   const details = el("div", { class: "hu-branch", role: "status" });
   const finishedList = el("ol", { class: "hu-ends" });
   const body = el(
@@ -156,16 +161,8 @@ export function makeTree(ctx) {
 
   function scrollToNode(i) {
     const [x, y] = [layout.xOf(i), layout.yOf(i)];
-    const scrollOffset = (
-      start,
-      size,
-      scroll,
-      visible,
-    ) => (start - 40 < scroll
-      ? start - 40
-      : start + size + 40 > scroll + visible
-      ? start + size + 40 - visible
-      : scroll);
+    const scrollOffset = (start, size, scroll, visible) =>
+      Math.min(Math.max(scroll, start + size + 40 - visible), start - 40);
     viewport.scrollLeft = scrollOffset(x, layout.boxWidth, viewport.scrollLeft, viewport.clientWidth);
     viewport.scrollTop = scrollOffset(y, layout.boxHeight, viewport.scrollTop, viewport.clientHeight);
   }
@@ -194,28 +191,19 @@ export function makeTree(ctx) {
       el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, selected)),
       el("dl", {}, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     );
-    finishedList.replaceChildren(...ranked.map((i) => {
-      const button = el(
-        "button",
-        { type: "button", class: "hu-end", "aria-pressed": String(i === selected) },
+    finishedList.replaceChildren(...ranked.map((i, rank) => {
+      const content = [
         el("span", { class: "hu-number" }, fixed(tree.score[i])),
         el("bdi", {}, hypothesisText(tree, i)),
-      );
-      button.addEventListener("click", () => {
-        const rank = ranked.indexOf(i);
+      ];
+      const select = () => {
         selectNode(i);
         finishedList.children[rank]?.firstChild.focus();
-      });
-      return el("li", {}, button);
+      };
+      return el("li", {}, button(content, select, { class: "hu-end", "aria-pressed": String(i === selected) }));
     }));
   }
 
-  foldButton.addEventListener("click", () => {
-    isFolded = !isFolded;
-    // A selected discarded node would expand it again.
-    if (isFolded && ctx.side.tree.status[selectedNode(ctx.side.tree)] === "discarded") selectNode(-1);
-    else draw();
-  });
   viewport.addEventListener("scroll", () => layout && ctx.side.tree && paint());
   viewport.addEventListener("click", (event) => {
     const area = viewport.getBoundingClientRect();

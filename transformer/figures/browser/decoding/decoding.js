@@ -1,6 +1,6 @@
 // The Decoding view: the table of decoding steps, in which another token can be forced, and the tree of a beam search.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 import { makeTree } from "./decoding-tree.js";
 import { hasExactNames, pieceName, TOKENS_NOTE } from "../common/naming.js";
 import { stepTable } from "./steps.js";
@@ -15,9 +15,13 @@ const alteredOf = (ctx) => (ctx.state.force && ctx.secondKind !== "other" && ctx
 /** @param {Context} ctx @returns {View} */
 function decodingView(ctx) {
   let drawnKey = "";
-  const undoButton = el("button", { type: "button", class: "hu-button" }, "Back to the original");
   const forcedNote = el("p", { class: "hu-forced", role: "status" });
-  const forcedLine = el("div", { class: "hu-forcedline" }, forcedNote, undoButton);
+  const forcedLine = el(
+    "div",
+    { class: "hu-forcedline" },
+    forcedNote,
+    button("Back to the original", () => ctx.set({ force: "" })),
+  );
   const table = el("div", { class: "hu-steptable" });
   const tree = makeTree(ctx);
   const sections = [forcedLine, table, tree.node];
@@ -27,7 +31,6 @@ function decodingView(ctx) {
     "This trace contains only attention weights, so its decoding steps are unknown.",
   );
   const node = el("div", { class: "hu-decoding" }, ...sections);
-  undoButton.addEventListener("click", () => ctx.set({ force: "" }));
   const force = ctx.canForce ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
 
   function draw() {

@@ -1,6 +1,6 @@
 // The table of decoding steps: the decoder's input, the most probable next tokens, the chosen one.
 
-import { el, tokenText } from "../common/base.js";
+import { button, el, tokenText } from "../common/base.js";
 import { hasExactNames } from "../common/naming.js";
 import { percentText } from "../common/numbers.js";
 
@@ -15,16 +15,13 @@ export const chip = (text) => el("span", { class: "hu-chip" }, tokenText(text));
 export function stepTable(steps, actions) {
   const body = el("tbody");
   const maxCandidates = Math.max(...steps.map((step) => step.candidates.length));
-  const toggle = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
+  const isExpanded = () => toggle.getAttribute("aria-expanded") === "true";
+  const toggle = button("", () => fill(isExpanded() ? FIRST_CANDIDATES : maxCandidates), { class: "hu-more" });
   const fill = (count) => {
     toggle.textContent = count > FIRST_CANDIDATES ? "fewer candidates" : `all ${maxCandidates} candidates`;
     toggle.setAttribute("aria-expanded", String(count > FIRST_CANDIDATES));
     body.replaceChildren(...steps.map((step) => stepRow(step, count, actions)));
   };
-  toggle.addEventListener(
-    "click",
-    () => fill(toggle.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates),
-  );
   fill(FIRST_CANDIDATES);
   const names = hasExactNames() ? "Most probable next tokens" : "Alternatives";
   const canForce = actions.force && steps.some((step) => step.canForce);
@@ -76,31 +73,19 @@ export function notesOf({ last, forced, tail, tokens }) {
 }
 
 function attentionButton({ step, first }, showAttention) {
-  const button = el(
-    "button",
-    { type: "button", class: "hu-more", "aria-label": `Attention in step ${step}` },
-    "attention",
-  );
-  button.addEventListener("click", () => showAttention(first));
-  return button;
+  const label = `Attention in step ${step}`;
+  return button("attention", () => showAttention(first), { class: "hu-more", "aria-label": label });
 }
 
 function candidateBar(candidate, isChosen, force) {
   const { token, probability } = candidate;
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * probability}%`;
-  const canForce = force && !isChosen;
-  const row = el(
-    canForce ? "button" : "div",
-    {
-      class: isChosen ? "hu-candidate hu-this" : "hu-candidate",
-      type: canForce ? "button" : null,
-      title: canForce ? "choose this instead" : null,
-    },
+  const content = [
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, percentText(probability)),
-  );
-  if (canForce) row.addEventListener("click", () => force(candidate));
-  return row;
+  ];
+  if (isChosen || !force) return el("div", { class: isChosen ? "hu-candidate hu-this" : "hu-candidate" }, ...content);
+  return button(content, () => force(candidate), { class: "hu-candidate", title: "choose this instead" });
 }

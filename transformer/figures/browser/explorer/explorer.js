@@ -3,7 +3,7 @@
 // changed the state. `live`: a server answers reports with missing data; `canForce`: it can translate again with
 // a forced token.
 
-import { clampIndex, colours, el, printColours } from "../common/base.js";
+import { button, clampIndex, colours, el, printColours } from "../common/base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../common/help.js";
 import { combinedHeads, matrixOf } from "../common/matrix.js";
 import { MEASURES, sinkNote } from "../common/measures.js";
@@ -44,9 +44,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
 
   const tabs = el("div", { class: "hu-tabs", role: "tablist", "aria-label": "Views of attention" });
   for (const [name, { label }] of Object.entries(views)) {
-    const tab = el("button", { type: "button", role: "tab", "data-view": name }, label);
-    tab.addEventListener("click", () => set({ view: name }));
-    tabs.append(tab);
+    tabs.append(button(label, () => set({ view: name }), { class: null, role: "tab", "data-view": name }));
   }
   const tools = el("div", { class: "hu-tools" });
   const controls = makeControls((changes) => set(changes));
@@ -179,9 +177,8 @@ export function explorerView(root, report, views, live = false, canForce = live)
     clearTimeout(reportTimer);
     if (!params) return;
     const knownParams = Object.entries(params).filter(([name]) => name in defaults);
-    const parsedParams = knownParams.map((
-      [name, text],
-    ) => [name, typeof defaults[name] === "number" ? Number(text) : text]);
+    const valueOf = (name, text) => typeof defaults[name] === "number" ? Number(text) : text;
+    const parsedParams = knownParams.map(([name, text]) => [name, valueOf(name, text)]);
     state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
     redraw();
     scheduleReport(REPORT_DELAY_MS + (views[state.view].mosaic ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));

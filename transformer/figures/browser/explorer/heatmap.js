@@ -4,13 +4,13 @@
 import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
 import {
   cellAt,
-  cornerOf,
   drawTable,
   inSpan,
   isSameCell,
   layoutCells,
   MARGINAL_SIZE,
   neighbourCell,
+  showCellTooltip,
 } from "../common/cells.js";
 import { makeLegend, withLegend } from "../common/legend.js";
 import { SMALL_LABEL_SIZE } from "../common/token-labels.js";
@@ -35,8 +35,7 @@ export function heatmapView(ctx) {
 
   function draw() {
     m = ctx.matrix();
-    if (!m) return;
-    if (!m.nRows || !m.nColumns) return;
+    if (!m?.nRows || !m.nColumns) return;
     if (cell && (cell.row >= m.nRows || cell.column >= m.nColumns)) cell = null;
     stage.draw(`${ctx.title()}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to read the weights.`);
     legend.draw(ctx.theme, ctx.state.scale);
@@ -51,17 +50,11 @@ export function heatmapView(ctx) {
     const entry = m.rows[described.row];
     const masked = m.masked(described.row, described.column);
     const weight = m.values[described.row * m.nColumns + described.column];
-    const [x, y] = cornerOf(layout, described);
-    stage.showTooltip(
-      [
-        el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
-        el("span", {}, ...rowNodes(entry)),
-        el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
-      ],
-      x + layout.cellWidth / 2,
-      y,
-      layout.cellHeight,
-    );
+    showCellTooltip(stage, described, [
+      el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
+      el("span", {}, ...rowNodes(entry)),
+      el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
+    ]);
   }
 
   function setHoveredCell(next) {
@@ -100,10 +93,10 @@ export function heatmapView(ctx) {
       "Esc",
       "deselect the cell",
     ]],
-    figure:
-      () => (m && m.nRows && m.nColumns
-        ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.theme, ctx.state.scale)
-        : null),
+    figure: () => {
+      if (!m?.nRows || !m.nColumns) return null;
+      return withLegend({ title: ctx.title(), ...stage.figure() }, ctx.theme, ctx.state.scale);
+    },
     table: () => matrixTable(m, ctx.title()),
   };
 }

@@ -17,7 +17,7 @@ import {
   valueOf,
 } from "../common/measures.js";
 import { allHeads } from "../common/matrix.js";
-import { makeMosaic } from "../common/mosaic.js";
+import { makeKindMosaics } from "../common/mosaic.js";
 import { paintThumb } from "../common/thumbnail.js";
 import { displayNumber, headName, sentenceCase, shortName } from "../common/naming.js";
 import { KINDS } from "../common/options.js";
@@ -26,47 +26,30 @@ const PREVIEW_PIXELS = 168; // pixels of the preview next to a head
 
 /** @param {Context} ctx @returns {View} */
 function modelView(ctx) {
-  const pictures = el("div", { class: "hu-kindrow" });
+  const mosaics = makeKindMosaics(
+    "h3",
+    (head) => ctx.set(head),
+    (head) => {
+      hidePreview();
+      ctx.set({ ...head, view: "heatmap" });
+    },
+  );
+  const pictures = mosaics.node;
   const previewBox = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // the buttons have the same text
   const bar = makeBar();
   const legendText = el("span", {});
   const legend = el("div", { class: "hu-legend" }, bar.node, legendText);
   const node = el("div", { class: "hu-model" }, el("div", { class: "hu-stage" }, pictures, previewBox), legend);
-  const sections = new Map(); // kind → heading and mosaic
-
-  function section(kind) {
-    if (!sections.has(kind)) {
-      const mosaic = makeMosaic(
-        (layer, head) => ctx.set({ kind, layer, head }),
-        (layer, head) => {
-          hidePreview();
-          ctx.set({ kind, layer, head, view: "heatmap" });
-        },
-      );
-      const heading = el("h3", {}, KINDS[kind]);
-      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, heading, mosaic.node) });
-    }
-    return sections.get(kind);
-  }
 
   function draw() {
     const { side, state, theme } = ctx;
-    const nodes = side.kinds.map((kind) => section(kind).node);
-    if (nodes.length !== pictures.children.length || nodes.some((section, i) => section !== pictures.children[i])) {
-      pictures.replaceChildren(...nodes);
-    }
-    pictures.style.setProperty("--hu-heads", side.n_heads);
     const scaleMax = scaleEnd(side, state.measure);
-    for (const kind of side.kinds) {
-      section(kind).mosaic.draw(side, kind, state, theme, {
-        label: KINDS[kind],
-        describe: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
-        ownTooltip: true,
-        caption: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, scaleMax) : null,
-        order: sortedHeads(side, kind, state),
-        hasSelection: kind === state.kind,
-      });
-    }
+    mosaics.draw(side, side.kinds, state, theme, (kind) => ({
+      describe: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
+      ownTooltip: true,
+      caption: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, scaleMax) : null,
+      order: sortedHeads(side, kind, state),
+    }));
     drawLegend(scaleMax);
   }
 

@@ -1,6 +1,6 @@
 // The list of heads worth noticing in this sentence; a button opens each.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 import { hasExactNames, headName } from "../common/naming.js";
 import { KINDS } from "../common/options.js";
 
@@ -25,14 +25,9 @@ export function makeNotableHeads(openState) {
     drawnKey = newKey;
     node.hidden = !notableHeads.length;
     list.replaceChildren(...notableHeads.map(({ segments, state: changes }) => {
-      const button = el(
-        "button",
-        { type: "button" },
-        `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`,
-      );
-      button.addEventListener("click", () => openState(changes));
+      const name = `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`;
       const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
-      return el("li", {}, ...text, " ", button);
+      return el("li", {}, ...text, " ", button(name, () => openState(changes), { class: null }));
     }));
   }
 

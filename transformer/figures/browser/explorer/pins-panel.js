@@ -1,13 +1,13 @@
 // The panel to pin a word: the words of both sentences as buttons, and for the pinned word all heads coloured
 // by their attention to or from it, strongest first.
 
-import { ARROWS, clampIndex, el } from "../common/base.js";
+import { ARROWS, button, clampIndex, el } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
-import { makeMosaic } from "../common/mosaic.js";
+import { makeKindMosaics } from "../common/mosaic.js";
 import { headName, sentenceCase } from "../common/naming.js";
 import { rowsAreRead } from "../common/matrix.js";
 import { paintPixels } from "../common/thumbnail.js";
-import { KINDS, TERMS } from "../common/options.js";
+import { KINDS } from "../common/options.js";
 import {
   attentionText,
   pinnableWords,
@@ -31,23 +31,22 @@ const COUNTING_NOTE =
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
   const directions = el("div", { class: "hu-segments", role: "group", "aria-label": "Direction" });
-  const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const result = el("p", { class: "hu-pin-result", role: "status" });
-  const grids = el("div", { class: "hu-kindrow" });
+  const mosaics = makeKindMosaics("h2", (head) => ctx.set({ ...head, heads: "" }), open);
   const bar = makeBar();
   const list = el("ol", { class: "hu-clearest" });
   const notShownNote = el("p", { class: "hu-note" });
   const pinnedPanel = el(
     "div",
     { class: "hu-pinned" },
-    el("div", { class: "hu-pinhead" }, result, directions, unpinButton),
+    el("div", { class: "hu-pinhead" }, result, directions, button("Unpin", unpin)),
     el(
       "div",
       { class: "hu-pinbody" },
       el(
         "div",
         {},
-        grids,
+        mosaics.node,
         el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")),
         notShownNote,
       ),
@@ -55,19 +54,15 @@ export function makePins(ctx) {
     ),
   );
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, pinnedPanel);
-  const sections = new Map(); // kind → { mosaic, node }
   let [builtSideId, tabStop] = ["", 0]; // the side whose words are drawn, and the index of the button that Tab focuses
 
   for (const [way, label] of DIRECTIONS) {
-    const button = el("button", { type: "button", "data-way": way }, label);
-    button.addEventListener("click", () => ctx.set({ way }));
-    directions.append(button);
+    directions.append(button(label, () => ctx.set({ way }), { class: null, "data-way": way }));
   }
-  const unpin = () => {
+  function unpin() {
     ctx.set({ pin: "" });
     words.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
-  };
-  unpinButton.addEventListener("click", unpin);
+  }
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !ctx.state.pin) return;
     event.preventDefault();
@@ -82,49 +77,30 @@ export function makePins(ctx) {
     event.preventDefault();
     event.stopPropagation();
     tabStop = ends[event.key] ?? clampIndex(buttons.indexOf(event.target) + right, buttons.length);
-    buttons.forEach((button, i) => {
-      button.tabIndex = i === tabStop ? 0 : -1;
+    buttons.forEach((wordButton, i) => {
+      wordButton.tabIndex = i === tabStop ? 0 : -1;
     });
     buttons[tabStop].focus();
   });
 
   // Open a head in the Heads view, or in the Heatmap if that is open.
-  const open = ({ kind, layer, head }) => {
+  function open({ kind, layer, head }) {
     const view = ctx.state.view === "heatmap" ? "heatmap" : "heads";
     ctx.set({ kind, layer, head, view, heads: "", combine: "one", tokens: "" });
-  };
-
-  function section(kind) {
-    if (!sections.has(kind)) {
-      const mosaic = makeMosaic(
-        (layer, head) => ctx.set({ kind, layer, head, heads: "" }),
-        (layer, head) => open({ kind, layer, head }),
-      );
-      sections.set(kind, {
-        mosaic,
-        node: el("section", { "data-kind": kind }, el("h2", { title: TERMS[kind] }, KINDS[kind]), mosaic.node),
-      });
-    }
-    return sections.get(kind);
   }
 
   // Draw the words of the source and of its translation.
   function build() {
     const sideWords = pinnableWords(ctx.side);
-    const button = (word) => {
-      const wordButton = el(
-        "button",
-        { type: "button", class: "hu-pinword", "data-pin": pinOf(word) },
-        el("bdi", {}, word.label),
-      );
-      if (word.members.length > 1) wordButton.title = `${word.members.length} tokens. ${COUNTING_NOTE}`;
-      wordButton.addEventListener("click", () => {
+    const wordButton = (word) => {
+      const togglePin = ({ currentTarget }) => {
         tabStop = sideWords.findIndex((other) => pinOf(other) === pinOf(word));
-        ctx.set({ pin: wordButton.getAttribute("aria-pressed") === "true" ? "" : pinOf(word) });
-      });
-      return wordButton;
+        ctx.set({ pin: currentTarget.getAttribute("aria-pressed") === "true" ? "" : pinOf(word) });
+      };
+      const title = word.members.length > 1 ? `${word.members.length} tokens. ${COUNTING_NOTE}` : null;
+      return button(el("bdi", {}, word.label), togglePin, { class: "hu-pinword", "data-pin": pinOf(word), title });
     };
-    const line = (sentence) => sideWords.filter((word) => word.sentence === sentence).map(button);
+    const line = (sentence) => sideWords.filter((word) => word.sentence === sentence).map(wordButton);
     const target = line("t");
     words.replaceChildren(
       el("span", { class: "hu-pincaption" }, "Pin a word:"),
@@ -141,42 +117,34 @@ export function makePins(ctx) {
     if (builtSideId !== side.id) build();
     builtSideId = side.id;
     const pinned = pinnedWord(side, state.pin);
-    words.querySelectorAll("button").forEach((button, i) => {
-      button.setAttribute("aria-pressed", String(pinned !== null && button.dataset.pin === pinOf(pinned)));
-      button.tabIndex = i === tabStop ? 0 : -1;
+    words.querySelectorAll("button").forEach((word, i) => {
+      word.setAttribute("aria-pressed", String(pinned !== null && word.dataset.pin === pinOf(pinned)));
+      word.tabIndex = i === tabStop ? 0 : -1;
     });
     pinnedPanel.hidden = !pinned;
     if (!pinned) return;
-    for (const button of directions.children) {
-      button.setAttribute("aria-pressed", String(button.dataset.way === state.way));
+    for (const direction of directions.children) {
+      direction.setAttribute("aria-pressed", String(direction.dataset.way === state.way));
     }
-    const kinds = positionsIn(side, pinned, state.way);
-    const nodes = kinds.map(([kind]) => section(kind).node);
-    if (nodes.length !== grids.children.length || nodes.some((node, i) => node !== grids.children[i])) {
-      grids.replaceChildren(...nodes);
-    }
-    grids.style.setProperty("--hu-heads", side.n_heads);
-    for (const [kind, kindDirections] of kinds) {
-      drawKind(pinned, kind, strongestAttention(side, state, pinned, kind, kindDirections));
-    }
+    const kinds = new Map(positionsIn(side, pinned, state.way));
+    mosaics.draw(side, [...kinds.keys()], state, theme, (kind) => pictureOf(pinned, kind, kinds.get(kind)));
     bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
-    notShownNote.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.sentence] : "";
+    notShownNote.textContent = kinds.size ? KIND_NOT_SHOWN[pinned.sentence] : "";
     drawResult(pinned, strongestHeads(side, state, pinned));
   }
 
-  function drawKind(pinned, kind, headWeights) {
+  function pictureOf(pinned, kind, kindDirections) {
     const { side, state, theme } = ctx;
-    const weightOf = ({ layer, head }) => headWeights[layer * side.n_heads + head];
-    section(kind).mosaic.draw(side, kind, state, theme, {
-      label: KINDS[kind],
-      hasSelection: kind === state.kind,
+    const headWeights = strongestAttention(side, state, pinned, kind, kindDirections);
+    const weightOf = (layer, head) => headWeights[layer * side.n_heads + head];
+    return {
       pictureId: `${state.pin} ${state.way} ${rowsAreRead(state)}`,
-      describe: (layer, head) => description(weightOf({ layer, head }), pinned),
+      describe: (layer, head) => description(weightOf(layer, head), pinned),
       picture: (canvas, layer, head) => {
-        const level = Math.round(255 * Math.min(weightOf({ layer, head }).weight, 1));
+        const level = Math.round(255 * Math.min(weightOf(layer, head).weight, 1));
         paintPixels(canvas, 1, 1, () => theme.ramp[level]);
       },
-    });
+    };
   }
 
   const description = (headWeight, { label }) =>
@@ -199,21 +167,13 @@ export function makePins(ctx) {
         ]),
     );
     list.replaceChildren(...strongestHeads.map((headWeight) => {
-      const button = el(
-        "button",
-        { type: "button", "data-head": `${headWeight.kind} ${headWeight.layer}.${headWeight.head}` },
+      const name = el("strong", {}, sentenceCase(headName(headWeight)));
+      const content = [
         el("span", { class: "hu-pinweight" }, weightText(headWeight)),
-        el(
-          "span",
-          {},
-          el("strong", {}, sentenceCase(headName(headWeight))),
-          ` · ${KINDS[headWeight.kind]}`,
-          el("br"),
-          ...attentionNodes(headWeight, pinned),
-        ),
-      );
-      button.addEventListener("click", () => open(headWeight));
-      return el("li", {}, button);
+        el("span", {}, name, ` · ${KINDS[headWeight.kind]}`, el("br"), ...attentionNodes(headWeight, pinned)),
+      ];
+      const code = `${headWeight.kind} ${headWeight.layer}.${headWeight.head}`;
+      return el("li", {}, button(content, () => open(headWeight), { class: null, "data-head": code }));
     }));
   }
 
@@ -225,7 +185,5 @@ const weightText = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" :
 
 // Texts separated by spaces; <bdi> keeps right-to-left words from reordering the sentence.
 const attentionNodes = (headWeight, { label }, wholeSentence = false) =>
-  attentionText(headWeight, label, wholeSentence).flatMap((
-    [text, word],
-    i,
-  ) => [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);
+  attentionText(headWeight, label, wholeSentence)
+    .flatMap(([text, word], i) => [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);

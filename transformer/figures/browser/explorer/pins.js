@@ -9,13 +9,10 @@ import { allHeads, rowsAreRead } from "../common/matrix.js";
 /** @param {Side} side @returns {Pinned[]} */
 export function pinnableWords(side) {
   const wordsOf = (sentence, { plain, plain_labels }) =>
-    plain_labels.flatMap((
-      label,
-      word,
-    ) => (label
-      ? [{ sentence, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
-      : [])
-    );
+    plain_labels.map((label, word) => {
+      const members = plain.flatMap((number, position) => (number === word ? [position] : []));
+      return { sentence, word, label, members };
+    }).filter(({ label }) => label);
   const target = side.kinds.some((kind) => kind !== "encoder") ? wordsOf("t", side.tgt) : [];
   return [...wordsOf("s", side.src), ...target];
 }
@@ -94,13 +91,9 @@ export function pinnedTokens(side, state) {
   const { pin, way, kind } = state;
   const pinned = pinnedWord(side, pin);
   const [, directions] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
+  const rowShift = Number(kind === "cross" && !rowsAreRead(state)); // the row that writes a token is the one before
   return (directions || []).flatMap((direction) =>
-    pinned.members.map((
-      position,
-    ) => (direction === "to"
-      ? `k${position}`
-      : `q${kind === "cross" && !rowsAreRead(state) ? position - 1 : position}`)
-    )
+    pinned.members.map((position) => (direction === "to" ? `k${position}` : `q${position - rowShift}`))
   );
 }
 

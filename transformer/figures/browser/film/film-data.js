@@ -147,11 +147,8 @@ export function reasonOf(role, rule) {
 }
 
 const ROLE_COLOURS = { aligned: 1, positional: 0, backwards: 2, sink: 4 };
-/** @param {Theme} theme */
-export const roleColour = (
-  role,
-  theme,
-) => (role.group === "none" ? theme.line : theme.series[ROLE_COLOURS[role.group]]);
+/** @param {{ group: string }} role @param {Theme} theme */
+export const roleColour = ({ group }, theme) => group === "none" ? theme.line : theme.series[ROLE_COLOURS[group]];
 
 // A short label below a thumbnail, in the role's colour.
 /** @param {Theme} theme */

@@ -1,7 +1,7 @@
 // The film's controls: play, a slider over the steps, a strip with the selected head's role at each step, and
 // the list of changes.
 
-import { clampIndex, el } from "../common/base.js";
+import { button, clampIndex, el } from "../common/base.js";
 import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
 import { headName, sentenceCase } from "../common/naming.js";
 
@@ -10,10 +10,14 @@ const MAX_LISTED_CHANGES = 200;
 
 // `go(frame)` is called when the user moves the slider, `toggle()` to play or stop.
 export function makeScrubber({ go, toggle }) {
-  const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
+  const play = button("Play", toggle, { class: "hu-button hu-play" });
   const step = el("strong", { class: "hu-step" });
   const note = el("span", { class: "hu-step-note" });
-  const latestButton = el("button", { type: "button", class: "hu-button hu-newest" }, "Latest");
+  const goToLatest = () => {
+    go(count - 1);
+    range.focus({ preventScroll: true });
+  };
+  const latestButton = button("Latest", goToLatest, { class: "hu-button hu-newest" });
   const strip = el("div", { class: "hu-strip" });
   const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training" });
   const ticks = el("div", { class: "hu-frames", "aria-hidden": "true" });
@@ -21,16 +25,11 @@ export function makeScrubber({ go, toggle }) {
   const node = el(
     "section",
     { class: "hu-scrub", "aria-label": "Steps of training" },
-    el("div", { class: "hu-scrub-line" }, button, step, note, latestButton),
+    el("div", { class: "hu-scrub-line" }, play, step, note, latestButton),
     track,
   );
   let [count, currentFrame, drawnKey, tickedSteps] = [0, 0, "", ""];
 
-  button.addEventListener("click", toggle);
-  latestButton.addEventListener("click", () => {
-    go(count - 1);
-    range.focus({ preventScroll: true });
-  });
   range.addEventListener("input", () => go(Number(range.value)));
   node.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
@@ -48,8 +47,8 @@ export function makeScrubber({ go, toggle }) {
 
   function draw(film, frame, state, theme, playing) {
     [count, currentFrame] = [film.steps.length, frame];
-    button.textContent = playing ? "Pause" : "Play";
-    button.disabled = count < 2;
+    play.textContent = playing ? "Pause" : "Play";
+    play.disabled = count < 2;
     step.textContent = `Step ${stepName(film.steps[frame])}`;
     note.textContent = [`picture ${frame + 1} of ${count}`, film.notes[frame]].filter(Boolean).join(" · ");
     latestButton.hidden = frame === count - 1 || playing;
@@ -102,11 +101,8 @@ function changeMarks(film, state, roles) {
   for (const other of changes.filter((change) => !isSelected(change))) {
     others.set(other.frame, (others.get(other.frame) || 0) + 1);
   }
-  const markerAt = (frame, attributes) => {
-    const node = el("span", { "data-frame": frame, ...attributes });
-    node.style.left = `${framePercent(frame, roles.length)}%`;
-    return node;
-  };
+  const markerAt = (frame, attributes) =>
+    el("span", { "data-frame": frame, style: `left: ${framePercent(frame, roles.length)}%`, ...attributes });
   return [
     ...[...others].map(([frame, count]) =>
       markerAt(frame, {
@@ -128,14 +124,9 @@ function changeMarks(film, state, roles) {
 // A few labelled steps at even distances.
 function ticksOf(steps) {
   const count = Math.min(steps.length, FRAME_TICKS);
-  const frames = Array.from(
-    { length: count },
-    (_, i) => (count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0),
-  );
-  return frames.map((frame) => {
-    const node = el("span", {}, stepName(steps[frame]));
-    node.style.left = `${framePercent(frame, steps.length)}%`;
-    return node;
+  return Array.from({ length: count }, (_, i) => {
+    const frame = count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0;
+    return el("span", { style: `left: ${framePercent(frame, steps.length)}%` }, stepName(steps[frame]));
   });
 }
 
@@ -155,9 +146,9 @@ export function makeChanges(choose) {
   let drawnKey = "";
 
   const changeItem = (change) => {
-    const button = el("button", { type: "button", "data-frame": change.frame }, changeText(change));
-    button.addEventListener("click", () => choose({ step: change.step, layer: change.layer, head: change.head }));
-    return el("li", {}, button);
+    const { frame, step, layer, head } = change;
+    const attributes = { class: null, "data-frame": frame };
+    return el("li", {}, button(changeText(change), () => choose({ step, layer, head }), attributes));
   };
 
   function draw(film, state, frame, theme, playing) {
@@ -165,10 +156,9 @@ export function makeChanges(choose) {
     roleText.setAttribute("aria-live", playing ? "off" : "polite");
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
     swatch.style.background = roleColour(role, theme);
-    const roleName = role.text;
     roleText.replaceChildren(
       swatch,
-      el("strong", {}, `${sentenceCase(headName(state))}: ${roleName}. `),
+      el("strong", {}, `${sentenceCase(headName(state))}: ${role.text}. `),
       el("span", {}, reasonOf(role, film.rule)),
     );
     const changes = film.changes(state);

@@ -202,11 +202,10 @@ function updateEquations({ matrices, t, learning_rate: alpha, beta1, beta2, epsi
   const [mHat, vHat] = [() => withT(hat(mi("m"))), () => withT(hat(mi("v")))];
   const beta = (index) => sub(mi("β"), mn(index));
   // The previous moment, computed from the current one; before the first step it was 0.
-  const previousMoment = (
-    moment,
-    decay,
-    newValue,
-  ) => (t === 1 ? 0 : moment === null || newValue === null ? null : (moment - (1 - decay) * newValue) / decay);
+  const previousMoment = (moment, decay, newValue) => {
+    if (t === 1) return 0;
+    return moment === null || newValue === null ? null : (moment - (1 - decay) * newValue) / decay;
+  };
   const square = entryValues.gradient === null ? null : entryValues.gradient ** 2;
   const momentEquation = (letter, index, decay, moment, newValue, squared) =>
     equation(

@@ -3,7 +3,7 @@
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
 // everything is enlarged; null if the window's size must not be remembered.
 
-import { copyText, el } from "../common/base.js";
+import { button, copyText, el } from "../common/base.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
@@ -14,22 +14,18 @@ const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session 
 
 export function copylinkView(root) {
   let [page, timer] = ["", 0];
-  const button = el(
-    "button",
-    { type: "button", class: "hu-link-button", title: "Copy a link to what you see" },
-    "Share",
-  );
+  const share = button("Share", shareLink, { class: "hu-link-button", title: "Copy a link to what you see" });
   const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
   const saved = makeSavedViews(() => linkSummary(page, location.href).map((part) => part.textContent ?? part).join(""));
-  const node = el("div", { class: "hu hu-link" }, button, saved.button, message, saved.dialog);
+  const node = el("div", { class: "hu hu-link" }, share, saved.button, message, saved.dialog);
   root.append(node);
 
-  button.addEventListener("click", async () => {
+  async function shareLink() {
     const link = location.href;
     const wasCopied = await copyText(link, node);
     showMessage(wasCopied ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", linkField(link)]);
     if (!wasCopied) message.querySelector("input").select();
-  });
+  }
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hideMessage();
   });
@@ -37,7 +33,7 @@ export function copylinkView(root) {
   function showMessage(parts) {
     clearTimeout(timer);
     message.replaceChildren(...parts);
-    const { right, bottom } = button.getBoundingClientRect();
+    const { right, bottom } = share.getBoundingClientRect();
     message.showPopover(); // in the top layer: the scrolling row of links would clip it on a phone
     const maxLeft = document.documentElement.clientWidth - message.offsetWidth - 8;
     message.style.left = `${Math.max(8, Math.min(right - message.offsetWidth, maxLeft))}px`;

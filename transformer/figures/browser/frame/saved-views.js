@@ -1,7 +1,7 @@
 // Saved views and their dialog: save, name, annotate, reorder, remove and export.
 
 import { splitAddress } from "../common/address.js";
-import { download, el } from "../common/base.js";
+import { button, chooseFile, download, el } from "../common/base.js";
 
 // The browser stores a list that is read, changed and written as a whole. A view is `{ page, query, title,
 // note, day }`; `page` must be one of the app's, so that an imported list cannot link elsewhere.
@@ -101,23 +101,17 @@ export function makeSavedViews(currentTitle) {
   let views = [];
   const status = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
-  const actionButton = (label, onClick, title = "") => {
-    const button = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
-    button.addEventListener("click", onClick);
-    return button;
-  };
-  const [save, html, json] = [
-    actionButton("Save this view", add),
-    actionButton("Export as HTML", exportHtml),
-    actionButton("Export as JSON", exportJson),
-  ];
+  const actionButton = (label, onClick, more = {}) => button(label, onClick, { class: "hu-saved-act", ...more });
+  const html = actionButton("Export as HTML", exportHtml);
+  const json = actionButton("Export as JSON", exportJson);
+  const importFile = () => chooseFile(".json,application/json", async (file) => importViews(await file.text()));
   const buttons = el(
     "div",
     { class: "hu-saved-acts" },
-    save,
+    actionButton("Save this view", add, { class: "hu-saved-act hu-saved-first" }),
     html,
     json,
-    actionButton("Import JSON …", chooseFile, "Adds the views of an exported JSON file to this list"),
+    actionButton("Import JSON …", importFile, { title: "Adds the views of an exported JSON file to this list" }),
     actionButton("Close", () => dialog.close()),
   );
   const dialog = el(
@@ -129,43 +123,26 @@ export function makeSavedViews(currentTitle) {
     status,
     list,
   );
-  const button = el("button", {
-    type: "button",
+  const opener = button(el("span", { class: "hu-saved-mark", "aria-hidden": "true" }), open, {
     class: "hu-link-button hu-saved-button",
     "aria-label": "Saved",
     title: "Saved views: save the current view with a note, or export the list",
-  }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
-  save.classList.add("hu-saved-first");
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
-  button.addEventListener("click", () => {
+  function open() {
     views = storedViews(storage, pages);
     status.textContent = "";
     draw();
     dialog.showModal();
-  });
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  }
 
   function add() {
     const { page, query } = splitAddress(location.href, pages);
     if (views.length >= MAX_VIEWS) return showStatus(`${MAX_VIEWS} views are saved already; remove one first.`);
-    setViews(
-      withView(views, {
-        page,
-        query,
-        title: currentTitle().slice(0, 200),
-        note: "",
-        day: new Date().toISOString().slice(0, 10),
-      }),
-    );
+    setViews(withView(views, { page, query, title: currentTitle().slice(0, 200), note: "", day: today() }));
     list.querySelector("textarea")?.focus();
     return undefined;
-  }
-
-  // Opens the browser's file dialog. The input is not added to the page, which needs no file input otherwise.
-  function chooseFile() {
-    const file = el("input", { type: "file", accept: ".json,application/json" });
-    file.addEventListener("change", async () => file.files[0] && importViews(await file.files[0].text()));
-    file.click();
   }
 
   function importViews(text) {
@@ -213,19 +190,15 @@ export function makeSavedViews(currentTitle) {
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));
     const move = (label, step, name) => {
-      const button = actionButton(label, () => setViews(movedView(views, index, step)), name);
-      button.setAttribute("aria-label", `${name}: ${view.title}`);
-      button.disabled = index + step < 0 || index + step >= views.length;
-      return button;
+      const node = actionButton(label, () => setViews(movedView(views, index, step)), namedFor(name));
+      node.disabled = index + step < 0 || index + step >= views.length;
+      return node;
     };
-    const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), "Remove");
-    remove.setAttribute("aria-label", `Remove: ${view.title}`);
+    const namedFor = (name) => ({ title: name, "aria-label": `${name}: ${view.title}` });
+    const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), namedFor("Remove"));
     const { base } = splitAddress(location.href, pages);
-    const link = el(
-      "a",
-      { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` },
-      "Open",
-    );
+    const attributes = { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` };
+    const link = el("a", attributes, "Open");
     return el(
       "li",
       {},
@@ -234,25 +207,24 @@ export function makeSavedViews(currentTitle) {
     );
   }
 
-  const exportFileName = (extension) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${extension}`;
   function exportJson() {
-    download(new Blob([jsonOf(views)], { type: "application/json" }), exportFileName("json"));
+    download(new Blob([jsonOf(views)], { type: "application/json" }), `heads-up-views-${today()}.json`);
   }
   function exportHtml() {
-    download(
-      new Blob([pageOf(views, splitAddress(location.href, pages).base)], { type: "text/html" }),
-      exportFileName("html"),
-    );
+    const html = pageOf(views, splitAddress(location.href, pages).base);
+    download(new Blob([html], { type: "text/html" }), `heads-up-views-${today()}.html`);
   }
 
   return {
-    button,
+    button: opener,
     dialog,
     show: (pageNames) => {
       pages = pageNames;
     },
   };
 }
+
+const today = () => new Date().toISOString().slice(0, 10);
 
 // An HTML page with a link and a note for each view. User input becomes text, never HTML.
 export function pageOf(views, base) {

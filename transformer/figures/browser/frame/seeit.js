@@ -1,15 +1,14 @@
 // A button on a lesson's card, for small screens, where the card is above its page. It scrolls to the figure that the
 // card describes, so that the figure's highlighted part is visible below the card.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 
 const PICTURE_SELECTOR = '[data-testid="stBidiComponentIsolated"], [data-testid="stPlotlyChart"]';
 const STAGE_SELECTOR = ".hu-stage, .hu-view, svg"; // the figure within a view, below its tabs and switches
 
 export function seeitView(root) {
-  const button = el("button", { type: "button" }, "See it ↓");
-  root.append(el("div", { class: "hu hu-seeit" }, button));
-  button.addEventListener("click", () => {
+  root.append(el("div", { class: "hu hu-seeit" }, button("See it ↓", scrollToFigure, { class: null })));
+  function scrollToFigure() {
     const card = /** @type {HTMLElement} */ (document.querySelector(".st-key-lesson"));
     const picture = pictureAfter(card);
     const scroller = card.closest('[data-testid="stMain"]');
@@ -23,7 +22,7 @@ export function seeitView(root) {
     if (highlighted && highlighted.bottom > innerHeight - 8) {
       scroller.scrollTop += highlighted.top - (cardBottom + innerHeight) / 2;
     }
-  });
+  }
   return { show: () => {}, close: () => {} };
 }
 

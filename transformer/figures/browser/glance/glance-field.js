@@ -1,7 +1,7 @@
 // The text field of the first page. Input is reported after a short pause, and the server's text never replaces
 // what is being typed.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 
 const TYPING_DELAY_MS = 100; // ms after the last key
 
@@ -46,15 +46,22 @@ export function makeField(onText, onDepth = (_) => undefined) {
   }
 
   function markExample() {
-    for (const button of examples.children) {
-      button.setAttribute("aria-pressed", String(button.textContent === area.value));
+    for (const example of examples.children) {
+      example.setAttribute("aria-pressed", String(example.textContent === area.value));
     }
   }
 
   function depthButton([name, label]) {
-    const button = el("button", { type: "button" }, label);
-    button.addEventListener("click", () => button.getAttribute("aria-pressed") === "true" || onDepth(name));
-    return button;
+    const open = ({ currentTarget }) => currentTarget.getAttribute("aria-pressed") === "true" || onDepth(name);
+    return button(label, open, { class: null });
+  }
+
+  function exampleButton(text) {
+    return button(text, () => {
+      area.value = text;
+      fitHeight();
+      reportText();
+    });
   }
 
   // `fromServer`: the text was set by the server, not typed here.
@@ -65,19 +72,11 @@ export function makeField(onText, onDepth = (_) => undefined) {
     if (fromServer && !timer && area.value !== data.typed) area.value = data.typed;
     if (JSON.stringify(data.examples) !== shownExamples) {
       shownExamples = JSON.stringify(data.examples);
-      examples.replaceChildren(...data.examples.map((text) => {
-        const button = el("button", { type: "button", class: "hu-button" }, text);
-        button.addEventListener("click", () => {
-          area.value = text;
-          fitHeight();
-          reportText();
-        });
-        return button;
-      }));
+      examples.replaceChildren(...data.examples.map(exampleButton));
     }
     if (!depths.children.length) depths.append(...(data.depths ?? []).map(depthButton)); // once: a new button would lose the focus
-    [...depths.children].forEach((button, i) =>
-      button.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))
+    [...depths.children].forEach((depth, i) =>
+      depth.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))
     );
     const unknownNote = data.unknown.length
       ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.`

@@ -1,7 +1,7 @@
 // The animation of the first page: its timing, the bands, the sentence about each step, the alternatives and
 // the playback buttons.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 
 // What the percentages of words mean; shown where words are compared.
 export const PERCENTAGES_NOTE =
@@ -31,11 +31,9 @@ export const strongest = (weights) => weights.map((_, i) => i).sort((a, b) => we
 // A band for each visible weight, { source, target, weight, sourceOffset, targetOffset }: the indices of a source and a
 // target word, and the offsets of its middle from theirs, in units of weight. The offsets keep bands from overlapping.
 export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
-  const bands = words.flatMap(({ weights }, target) => (
-    weights.map((weight, source) => ({ source, target, weight, sourceOffset: 0, targetOffset: 0 })).filter((
-      { weight },
-    ) => weight >= minWeight)
-  ));
+  const bands = words.flatMap(({ weights }, target) =>
+    weights.map((weight, source) => ({ source, target, weight, sourceOffset: 0, targetOffset: 0 }))
+  ).filter(({ weight }) => weight >= minWeight);
   const setOffsets = (group, offsetName) => {
     let start = -group.reduce((sum, { weight }) => sum + weight, 0) / 2;
     for (const band of group) {
@@ -108,17 +106,10 @@ export function makePlayback({ force, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
   const sentence = el("p", { class: "hu-glance-sentence" });
   const alternatives = el("div", { class: "hu-glance-close" });
-  const button = (label, onClick) => {
-    const buttonNode = el("button", { type: "button", class: "hu-button", "aria-label": label });
-    buttonNode.addEventListener("click", onClick);
-    return buttonNode;
-  };
-  const play = button("Play", toggle);
-  play.classList.add("hu-glance-play");
+  const play = button("", toggle, { class: "hu-button hu-glance-play" });
   let shownStep = 0;
-  const back = button("Previous step", () => go(shownStep - 1));
-  const next = button("Next step", () => go(shownStep + 1));
-  [back.textContent, next.textContent] = ["‹", "›"];
+  const back = button("‹", () => go(shownStep - 1), { "aria-label": "Previous step" });
+  const next = button("›", () => go(shownStep + 1), { "aria-label": "Next step" });
   const controls = el("div", { class: "hu-glance-controls" }, play, back, next, step);
   const details = el("div", { class: "hu-glance-details", role: "status" }, sentence, alternatives);
   const node = el("div", { class: "hu-glance-panel" }, controls, details);
@@ -196,34 +187,25 @@ export function makePlayback({ force, undo, toggle, go }) {
       ...alternativesOfWord.map((alternative) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * alternative.p, 2)}%`;
-        const chip = el(
-          "button",
-          {
-            type: "button",
-            class: "hu-glance-alternative",
-            "aria-label": `Write ${withoutPunctuation(alternative.text)} instead, ${wholePercent(alternative.p)}`,
-          },
-          el("bdi", {}, withoutPunctuation(alternative.text)),
-          el("span", { class: "hu-label" }, wholePercent(alternative.p)),
-          share,
-        );
-        chip.addEventListener("click", () => force(alternative));
-        return chip;
+        const [text, percent] = [withoutPunctuation(alternative.text), wholePercent(alternative.p)];
+        const content = [el("bdi", {}, text), el("span", { class: "hu-label" }, percent), share];
+        return button(content, () => force(alternative), {
+          class: "hu-glance-alternative",
+          "aria-label": `Write ${text} instead, ${percent}`,
+        });
       }),
       el("span", { class: "hu-label hu-glance-compared" }, PERCENTAGES_NOTE),
     ];
   }
 
   function undoNote(data) {
-    const button = el("button", { type: "button", class: "hu-button" }, "Back to the model's own words");
-    button.addEventListener("click", undo);
     return el(
       "p",
       { class: "hu-glance-undo" },
       "You forced ",
       el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[data.forced_word]?.text || "a word"))),
       "; the model chose the words after it. ",
-      button,
+      button("Back to the model's own words", undo),
     );
   }
 

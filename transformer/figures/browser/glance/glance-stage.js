@@ -1,7 +1,7 @@
 // The first page's picture of a translation: source words, the target words below, and attention bands that grow
 // between them. Every source word has a colour; a target word has that of the source word with its greatest weight.
 
-import { colours, el, svgNode } from "../common/base.js";
+import { button, colours, el, listenForPointing, svgNode } from "../common/base.js";
 import { bandsOf, strongest, wholePercent } from "./glance-playback.js";
 import { bandPath, textLinesOf } from "./band-path.js";
 
@@ -79,19 +79,15 @@ export function makeGlanceStage({ go, onHover }) {
   }
 
   function tile(row, i, text) {
-    const button = el("button", { type: "button", class: "hu-glance-word" }, el("bdi", {}, text));
-    const target = { row, i };
-    const hover = (word) => () => {
-      hovered = word;
+    const hover = (isOn) => {
+      hovered = isOn ? { row, i } : null;
       onHover();
     };
-    button.addEventListener("pointerenter", hover(target));
-    button.addEventListener("pointerleave", hover(null));
-    button.addEventListener("focus", () => button.matches(":focus-visible") && hover(target)());
-    button.addEventListener("blur", hover(null));
-    button.addEventListener("click", () => (row === "target" ? go(i) : hover(target)()));
-    button.addEventListener("keydown", (event) => moveFocus(event, row, i));
-    return button;
+    const choose = () => (row === "target" ? go(i) : hover(true));
+    const node = button(el("bdi", {}, text), choose, { class: "hu-glance-word" });
+    listenForPointing(node, hover);
+    node.addEventListener("keydown", (event) => moveFocus(event, row, i));
+    return node;
   }
 
   function moveFocus(event, row, i) {

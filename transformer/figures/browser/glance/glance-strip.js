@@ -2,9 +2,9 @@
 // head, or the whole layer at the left, off or on again. `point(head)` is called with { layer, head } or null,
 // `toggle(off)` with the heads that are off, as in the address.
 
-import { colours, el, moveInGrid } from "../common/base.js";
+import { button, colours, el, indices, listenForPointing, moveInGrid } from "../common/base.js";
 import { wholePercent, withoutPunctuation } from "./glance-playback.js";
-import { readOff, writeOff } from "../common/head-codes.js";
+import { headOfCode, readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { percentText } from "../common/numbers.js";
 import { paintThumb } from "../common/thumbnail.js";
@@ -35,7 +35,11 @@ export function makeStrip({ point, toggle }) {
   const title = el("h2", { class: "hu-strip-title" });
   const grid = el("div", { class: "hu-strip-heads", role: "group" });
   const effect = el("p", { class: "hu-strip-effect", role: "status" });
-  const allOn = el("button", { type: "button", class: "hu-button" }, "All heads on");
+  const allOn = button("All heads on", () => {
+    headsOff = new Set();
+    rows[0]?.[1].focus();
+    report();
+  });
   const node = el("section", { class: "hu-strip" }, title, grid, effect, allOn);
   let [data, builtKey, paintedKey] = [null, "", ""];
   let headsOff = new Set();
@@ -61,43 +65,26 @@ export function makeStrip({ point, toggle }) {
       "aria-label",
       "Cross-attention heads, a row for each layer. Use the arrow keys to move; Enter switches off or on.",
     );
-    rows = Array.from(
-      { length: data.n_layers },
-      (_, layer) => [
-        layerButton(layer),
-        ...Array.from({ length: data.n_heads }, (__, head) => headButton({ layer, head })),
-      ],
-    );
-    rows.forEach((buttons, row) =>
-      buttons.forEach((button, column) => {
-        button.tabIndex = row || column !== 1 ? -1 : 0;
-      })
-    );
+    rows = indices(data.n_layers).map((layer) => [
+      layerButton(layer),
+      ...indices(data.n_heads).map((head) => headButton({ layer, head })),
+    ]);
+    for (const node of rows.flat()) node.tabIndex = node === rows[0][1] ? 0 : -1;
     grid.replaceChildren(...rows.flat());
     paintedKey = "";
   }
 
   function layerButton(layer) {
-    const button = el("button", { type: "button", role: "switch", class: "hu-strip-layer" }, displayNumber(layer));
-    button.addEventListener(
-      "click",
-      () => switchHeads(Array.from({ length: data.n_heads }, (_, head) => `c${layer}.${head}`)),
-    );
-    return button;
+    const switchLayer = () => switchHeads(indices(data.n_heads).map((head) => `c${layer}.${head}`));
+    return button(displayNumber(layer), switchLayer, { role: "switch", class: "hu-strip-layer" });
   }
 
   function headButton(position) {
-    const button = el(
-      "button",
-      { type: "button", role: "switch", class: "hu-strip-head" },
-      el("canvas", { "aria-hidden": "true" }),
-    );
-    button.addEventListener("pointerenter", () => point(position));
-    button.addEventListener("pointerleave", () => point(null));
-    button.addEventListener("focus", () => button.matches(":focus-visible") && point(position));
-    button.addEventListener("blur", () => point(null));
-    button.addEventListener("click", () => switchHeads([`c${position.layer}.${position.head}`]));
-    return button;
+    const switchHead = () => switchHeads([`c${position.layer}.${position.head}`]);
+    const picture = el("canvas", { "aria-hidden": "true" });
+    const node = button(picture, switchHead, { role: "switch", class: "hu-strip-head" });
+    listenForPointing(node, (isOn) => point(isOn ? position : null));
+    return node;
   }
 
   function paint() {
@@ -108,15 +95,11 @@ export function makeStrip({ point, toggle }) {
     const [height, width] = [data.words.length, data.source.length + 1];
     const size = height * width;
     rows.forEach(([, ...buttons], layer) =>
-      buttons.forEach((button, head) => {
+      buttons.forEach(({ firstChild }, head) => {
         const start = (layer * data.n_heads + head) * size;
-        const values = Uint8Array.from(
-          data.head_weights.slice(start, start + size),
-          (weight) => Math.round(255 * Math.sqrt(weight)),
-        );
-        if (size) {
-          paintThumb(button.firstChild, { values, height, width }, false, theme.ramp);
-        }
+        const weights = data.head_weights.slice(start, start + size);
+        const values = Uint8Array.from(weights, (weight) => Math.round(255 * Math.sqrt(weight)));
+        if (size) paintThumb(firstChild, { values, height, width }, false, theme.ramp);
       })
     );
   }
@@ -124,9 +107,9 @@ export function makeStrip({ point, toggle }) {
   // `isPending`: the translation without these heads has been requested.
   function drawSwitches(isPending = false) {
     rows.forEach(([layerSwitch, ...buttons], layer) => {
-      buttons.forEach((button, head) => {
-        describe(button, headName({ layer, head }), !headsOff.has(`c${layer}.${head}`));
-        button.classList.toggle("hu-drawn", layer === data.layer && head === data.head);
+      buttons.forEach((node, head) => {
+        describe(node, headName({ layer, head }), !headsOff.has(`c${layer}.${head}`));
+        node.classList.toggle("hu-drawn", layer === data.layer && head === data.head);
       });
       describe(layerSwitch, layerName(layer), buttons.some((_, head) => !headsOff.has(`c${layer}.${head}`)));
     });
@@ -134,10 +117,10 @@ export function makeStrip({ point, toggle }) {
     effect.replaceChildren(...effectNodes(isPending ? { ...data, original_words: [] } : data, headsOff));
   }
 
-  function describe(button, name, isOn) {
-    button.setAttribute("aria-checked", String(isOn));
-    button.setAttribute("aria-label", name);
-    button.title = isOn ? `Switch ${name} off` : `Switch ${name} on`;
+  function describe(node, name, isOn) {
+    node.setAttribute("aria-checked", String(isOn));
+    node.setAttribute("aria-label", name);
+    node.title = isOn ? `Switch ${name} off` : `Switch ${name} on`;
   }
 
   function switchHeads(codes) {
@@ -152,11 +135,6 @@ export function makeStrip({ point, toggle }) {
   }
 
   grid.addEventListener("keydown", (event) => moveInGrid(event, rows));
-  allOn.addEventListener("click", () => {
-    headsOff = new Set();
-    rows[0]?.[1].focus();
-    report();
-  });
   return { node, draw };
 }
 
@@ -202,8 +180,8 @@ const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text
 function namesOf(headsOff) {
   if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;
   return [...headsOff].map((code) => {
-    const [layer, head] = code.slice(1).split(".").map(Number);
-    return `${HEAD_KINDS.find(({ letter }) => letter === code[0]).name}${shortName({ layer, head })}`;
+    const { letter, layer, head } = headOfCode(code);
+    return `${HEAD_KINDS.find((kind) => kind.letter === letter).name}${shortName({ layer, head })}`;
   }).join(", ");
 }
 

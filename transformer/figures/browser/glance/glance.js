@@ -4,7 +4,7 @@
 // opens that head in the explorer, `report({ depth })` another depth of the page.
 
 import { writeAddress } from "../common/address.js";
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 import { makeField } from "./glance-field.js";
 import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
@@ -144,9 +144,8 @@ export function glanceView(root, report) {
 
   function drawLegend() {
     const shownData = withHead(data, pointedHead);
-    const openHead = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
-    openHead.addEventListener("click", () => report({ open_head: [shownData.layer, shownData.head] }));
-    legend.replaceChildren(...legendNodes(shownData), openHead);
+    const open = () => report({ open_head: [shownData.layer, shownData.head] });
+    legend.replaceChildren(...legendNodes(shownData), button("Open this head →", open, { class: "hu-open-head" }));
   }
 
   // Draw the bands of a head in the strip; null is the head that is shown otherwise.

@@ -1,7 +1,7 @@
 // Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
 // figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
-import { colours, el, moveInGrid, textOn } from "../common/base.js";
+import { button, colours, el, moveInGrid, textOn } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 
 export function headgridView(container, report) {
@@ -44,16 +44,9 @@ export function headgridView(container, report) {
 
   function makeGrid({ name, label, rows, columns }) {
     const cells = rows.map((_, r) =>
-      columns.map((__, c) => {
-        const button = el("button", {
-          type: "button",
-          class: "hu-thumb",
-          role: "radio",
-          "data-cell": `${name} ${r} ${c}`,
-        });
-        button.addEventListener("click", () => select(name, r, c));
-        return button;
-      })
+      columns.map((__, c) =>
+        button("", () => select(name, r, c), { class: "hu-thumb", role: "radio", "data-cell": `${name} ${r} ${c}` })
+      )
     );
     const grid = el(
       "div",
@@ -71,18 +64,18 @@ export function headgridView(container, report) {
     const [name, r, c] = data.chosen || [];
     let tabStop = cells[0][0]; // the cell that Tab focuses
     cells.forEach((cellRow, i) =>
-      cellRow.forEach((button, j) => {
+      cellRow.forEach((cell, j) => {
         const level = grid.levels[i][j];
-        const shade = level === null ? null : Math.round(255 * level);
-        button.style.background = shade === null ? "none" : theme.css(shade);
-        button.style.color = shade === null ? theme.muted : textOn(theme.css(shade));
-        button.textContent = grid.marks[i][j];
-        button.title = grid.descriptions[i][j];
-        button.setAttribute("aria-label", grid.descriptions[i][j]);
+        const colour = level === null ? null : theme.css(Math.round(255 * level));
+        cell.style.background = colour ?? "none";
+        cell.style.color = colour ? textOn(colour) : theme.muted;
+        cell.textContent = grid.marks[i][j];
+        cell.title = grid.descriptions[i][j];
+        cell.setAttribute("aria-label", grid.descriptions[i][j]);
         const chosen = grid.name === name && i === r && j === c;
-        button.setAttribute("aria-checked", String(chosen));
-        button.tabIndex = -1;
-        if (chosen) tabStop = button;
+        cell.setAttribute("aria-checked", String(chosen));
+        cell.tabIndex = -1;
+        if (chosen) tabStop = cell;
       })
     );
     tabStop.tabIndex = 0;

@@ -1,8 +1,8 @@
 // All heads of all kinds as small buttons: each switches a head, layer, column or kind on or off. `.show(bytes)` takes
 // the data of figures/switchboard.py; `report({ off })` is called for every switch.
 
-import { colours, el, moveInGrid } from "../common/base.js";
-import { readOff, writeOff } from "../common/head-codes.js";
+import { button, colours, el, indices, moveInGrid, setIfChanged } from "../common/base.js";
+import { headOfCode, readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { unpack } from "../trace/packing.js";
 import { paintThumb } from "../common/thumbnail.js";
@@ -15,7 +15,10 @@ export function switchboardView(container, report) {
   let headsOff = new Set(); // "e3.2"
   let pendingReports = []; // reported values that the server has not sent back yet
   const status = el("p", { class: "hu-note", role: "status" });
-  const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
+  const allOn = button("All on", () => {
+    headsOff = new Set();
+    reportOff();
+  });
   const boards = el("div", { class: "hu-kindrow" });
   const state = el("div", { class: "hu-switchstate" }, status, allOn);
   const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, boards, state);
@@ -62,52 +65,43 @@ export function switchboardView(container, report) {
       if (!row) return `${kind.label}, head ${displayNumber(column - 1)} of every layer`;
       return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
     };
-    const cells = Array.from(
-      { length: header.n_layers + 1 },
-      (_, row) =>
-        Array.from({ length: header.n_heads + 1 }, (_, column) => {
-          const head = row && column;
-          const button = el("button", {
-            type: "button",
-            class: head ? "hu-thumb" : "hu-edge",
-            role: "switch",
-            "aria-label": labelOf(row, column),
-            title: labelOf(row, column),
-            "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
-            tabindex: row === 1 && column === 1 ? "0" : "-1",
-          }, head ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
-          button.addEventListener("click", () => toggle(kind, row, column));
-          return button;
-        }),
+    const cellOf = (row, column) => {
+      const head = row && column;
+      const content = head ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column);
+      return button(content, () => toggle(kind, row, column), {
+        class: head ? "hu-thumb" : "hu-edge",
+        role: "switch",
+        "aria-label": labelOf(row, column),
+        title: labelOf(row, column),
+        "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
+        tabindex: row === 1 && column === 1 ? "0" : "-1",
+      });
+    };
+    const cells = indices(header.n_layers + 1).map((row) =>
+      indices(header.n_heads + 1).map((column) => cellOf(row, column))
     );
-    const grid = el("div", {
-      class: "hu-grid",
-      role: "group",
-      "aria-label": `${kind.label}. ${KIND_KEYS}`,
-    }, ...cells.flat());
+    const label = `${kind.label}. ${KIND_KEYS}`;
+    const grid = el("div", { class: "hu-grid", role: "group", "aria-label": label }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
     grid.addEventListener("keydown", (event) => moveInGrid(event, cells));
     return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
-  const edgeText = (
-    row,
-    column,
-  ) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
+  const edgeText = (row, column) => row || column ? displayNumber(Math.max(row, column) - 1) : "all";
 
   // The names of the heads that are off.
   function namesOff(heads) {
     const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
     return writeOff(heads, header).split(",").map((code) => {
-      const [layer, head] = code.slice(1).split(".").map(Number);
-      return `${labels[code[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
+      const { letter, layer, head } = headOfCode(code);
+      return `${labels[letter]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
     }).join(", ");
   }
 
   // The heads that a cell switches.
   function headsAt({ letter }, row, column) {
-    const layers = row ? [row - 1] : [...Array(header.n_layers).keys()];
-    const heads = column ? [column - 1] : [...Array(header.n_heads).keys()];
+    const layers = row ? [row - 1] : indices(header.n_layers);
+    const heads = column ? [column - 1] : indices(header.n_heads);
     return layers.flatMap((layer) => heads.map((head) => `${letter}${layer}.${head}`));
   }
 
@@ -131,32 +125,23 @@ export function switchboardView(container, report) {
     const [, heads, height, width] = thumbs.shape;
     const size = height * width;
     cells.forEach((rowCells, row) =>
-      rowCells.forEach((button, column) => {
-        const ariaChecked = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
-        if (button.getAttribute("aria-checked") !== ariaChecked) button.setAttribute("aria-checked", ariaChecked);
+      rowCells.forEach((cell, column) => {
+        const isOn = headsAt(kind, row, column).some((head) => !headsOff.has(head));
+        setIfChanged(cell, "aria-checked", String(isOn));
       })
     );
     const { values = [], key = "" } = grid.painted ?? {};
     if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
     grid.painted = { values: thumbs.values, key: theme.key + thumbs.shape };
-    cells.forEach((rowCells, row) =>
-      rowCells.forEach((button, column) => {
-        if (!row || !column) return;
-        const start = ((row - 1) * heads + column - 1) * size;
-        paintThumb(
-          button.firstChild,
-          { values: thumbs.values.subarray(start, start + size), height, width },
-          kind.name === "decoder",
-          theme.ramp,
-        );
+    cells.slice(1).forEach(([, ...pictures], layer) =>
+      pictures.forEach(({ firstChild }, head) => {
+        const start = (layer * heads + head) * size;
+        const thumb = { values: thumbs.values.subarray(start, start + size), height, width };
+        paintThumb(firstChild, thumb, kind.name === "decoder", theme.ramp);
       })
     );
   }
 
-  allOn.addEventListener("click", () => {
-    headsOff = new Set();
-    reportOff();
-  });
   const resized = new ResizeObserver(redraw); // the theme's colours may have changed
   resized.observe(frame);
   return { show, close: () => resized.disconnect() };

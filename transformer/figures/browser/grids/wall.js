@@ -2,11 +2,10 @@
 // it learns. One or two cards can be enlarged. `.show(bytes)` takes the data of figures/wall.py; `report({
 // open: name })` is called to open a run.
 
-import { colours, el, svgNode } from "../common/base.js";
+import { button, colours, el, svgNode } from "../common/base.js";
 import { paintThumb } from "../common/thumbnail.js";
 import { unpack } from "../trace/packing.js";
 
-const FADE_MS = 700; // ms to fade from one picture of a head to the next
 const MAX_ENLARGED = 2; // number of enlarged cards
 const ORDERS = {
   name: ["Name", (a, b) => a.owner.localeCompare(b.owner)],
@@ -17,17 +16,14 @@ const ORDERS = {
 
 export function wallView(container, report) {
   let [cards, heads, enlarged, order] = [[], new Map(), [], "name"];
-  const shownLevels = new Map(); // the levels that each run's head shows now, by name
   const drawnCards = new Map(); // the elements of each card
-  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const sortButtons = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
   for (const [key, [label]] of Object.entries(ORDERS)) {
-    const button = el("button", { type: "button", class: "hu-button", "data-order": key }, label);
-    button.addEventListener("click", () => {
+    const sort = () => {
       order = key;
       draw();
-    });
-    sortButtons.append(button);
+    };
+    sortButtons.append(button(String(label), sort, { "data-order": key }));
   }
   const hint = el(
     "p",
@@ -38,7 +34,6 @@ export function wallView(container, report) {
   const otherCards = el("div", { class: "hu-wall-rest" });
   const frame = el("div", { class: "hu hu-wall" }, sortButtons, hint, enlargedCards, otherCards);
   container.append(frame);
-  let [fadeStart, fadeRequest] = [0, 0];
 
   function show(bytes) {
     const { header, parts } = unpack(bytes);
@@ -50,8 +45,8 @@ export function wallView(container, report) {
 
   function draw() {
     if (!frame.isConnected) return; // colours can only be read on the page
-    for (const button of sortButtons.children) {
-      button.setAttribute("aria-pressed", String(button.dataset.order === order));
+    for (const sortButton of sortButtons.children) {
+      sortButton.setAttribute("aria-pressed", String(sortButton.dataset.order === order));
     }
     const sorted = [...cards].sort(ORDERS[order][1]);
     for (const name of [...drawnCards.keys()]) if (!cards.some((card) => card.name === name)) drawnCards.delete(name);
@@ -61,15 +56,17 @@ export function wallView(container, report) {
       ...sorted.filter(({ name }) => !enlarged.includes(name)).map(({ name }) => drawnCards.get(name).node),
     );
     enlargedCards.hidden = !enlarged.length;
-    fadeHeads();
+    const { ramp } = colours(frame);
+    for (const [name, { values, shape: [height, width] }] of heads) {
+      paintThumb(drawnCards.get(name).canvas, { values, height, width }, false, ramp);
+    }
   }
 
   function updateCard(card) {
     if (!drawnCards.has(card.name)) drawnCards.set(card.name, makeCard(card.name));
-    const { node, button, owner, title, canvas, curve, progress, caption } = drawnCards.get(card.name);
-    const isLarge = enlarged.includes(card.name);
+    const { node, toggle, owner, title, canvas, curve, progress, caption } = drawnCards.get(card.name);
     node.dataset.status = card.status;
-    button.setAttribute("aria-pressed", String(isLarge));
+    toggle.setAttribute("aria-pressed", String(enlarged.includes(card.name)));
     owner.textContent = card.owner;
     title.textContent = card.title;
     canvas.setAttribute("aria-label", card.head);
@@ -88,64 +85,21 @@ export function wallView(container, report) {
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const caption = el("span", { class: "hu-wall-ends" });
     const curve = svgNode("svg", { role: "img", viewBox: "0 0 100 40", preserveAspectRatio: "none" });
-    const button = el(
-      "button",
-      { type: "button", class: "hu-wall-card" },
-      owner,
-      title,
-      el("span", { class: "hu-wall-pictures" }, canvas, curve),
-      progress,
-      caption,
-    );
-    button.addEventListener("click", () => {
+    const enlarge = () => {
       enlarged = enlarged.includes(name)
         ? enlarged.filter((other) => other !== name)
         : [...enlarged, name].slice(-MAX_ENLARGED);
       draw();
-      button.focus({ preventScroll: true });
-    });
-    const open = el("button", { type: "button", class: "hu-button hu-wall-open" }, "Open the run →");
-    open.addEventListener("click", () => report({ open: name }));
-    return {
-      node: el("div", { class: "hu-wall-run" }, button, open),
-      button,
-      owner,
-      title,
-      canvas,
-      curve,
-      progress,
-      caption,
+      toggle.focus({ preventScroll: true });
     };
+    const pictures = el("span", { class: "hu-wall-pictures" }, canvas, curve);
+    const toggle = button([owner, title, pictures, progress, caption], enlarge, { class: "hu-wall-card" });
+    const open = button("Open the run →", () => report({ open: name }), { class: "hu-button hu-wall-open" });
+    const node = el("div", { class: "hu-wall-run" }, toggle, open);
+    return { node, toggle, owner, title, canvas, curve, progress, caption };
   }
 
-  // Fade every head from its current picture to the newest.
-  function fadeHeads() {
-    cancelAnimationFrame(fadeRequest);
-    const fades = cards.filter(({ name }) => heads.has(name)).map(({ name }) => {
-      const head = heads.get(name);
-      const before = shownLevels.get(name);
-      const from = before && before.length === head.values.length ? Float32Array.from(before) : null;
-      return { name, head, from };
-    });
-    fadeStart = 0;
-    const step = (now) => {
-      fadeStart ||= now;
-      const share = reducedMotion.matches ? 1 : Math.min((now - fadeStart) / FADE_MS, 1);
-      const { ramp } = colours(frame);
-      for (const { name, head, from } of fades) {
-        const values = from && share < 1
-          ? from.map((value, i) => value + share * (head.values[i] - value))
-          : head.values;
-        shownLevels.set(name, values);
-        const [height, width] = head.shape;
-        paintThumb(drawnCards.get(name).canvas, { values: Uint8Array.from(values), height, width }, false, ramp);
-      }
-      if (share < 1 && fades.some(({ from }) => from)) fadeRequest = requestAnimationFrame(step);
-    };
-    fadeRequest = requestAnimationFrame(step);
-  }
-
-  return { show, close: () => cancelAnimationFrame(fadeRequest) };
+  return { show, close: () => {} };
 }
 
 const lossOf = ({ curve }) => (curve.length ? curve[curve.length - 1][1] : Infinity);

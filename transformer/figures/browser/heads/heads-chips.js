@@ -1,8 +1,8 @@
 // Parts of the Heads view: the buttons that show and hide heads, the line about the tokens under the pointer,
 // the code and the table.
 
-import { el, rowNodes, svgNode } from "../common/base.js";
-import { parseHeads, writeHeads } from "../common/matrix.js";
+import { button, el, indices, rowNodes, svgNode } from "../common/base.js";
+import { headsOfLayer, parseHeads, writeHeads } from "../common/matrix.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { showWeight } from "../common/numbers.js";
 
@@ -15,8 +15,6 @@ export function displayedHeads(side, state) {
 }
 
 export const headKey = ({ layer, head }) => `${layer}.${head}`;
-/** @param {Side} side @param {number} layer */
-export const headsOfLayer = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
 
 // The heads as text for the state; the selected head alone is "", so that it follows the selection.
 /** @param {State} state */
@@ -37,8 +35,9 @@ function swatch({ colour, dash }) {
 export function makeHeadChips(ctx) {
   const layers = el("select", {});
   const chips = el("div", { class: "hu-chips", role: "group", "aria-label": "Heads that are shown" });
-  const allButton = el("button", { type: "button", class: "hu-button" });
-  const onlyButton = el("button", { type: "button", class: "hu-button" });
+  const showLayer = () => ctx.set({ heads: headsText(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) });
+  const allButton = button("", showLayer);
+  const onlyButton = button("", () => ctx.set({ heads: "" }));
   const node = el(
     "div",
     { class: "hu-headrow" },
@@ -48,27 +47,21 @@ export function makeHeadChips(ctx) {
   let builtKey = "";
 
   layers.addEventListener("change", () => ctx.set({ layer: Number(layers.value) }));
-  allButton.addEventListener(
-    "click",
-    () => ctx.set({ heads: headsText(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }),
-  );
-  onlyButton.addEventListener("click", () => ctx.set({ heads: "" }));
 
   function toggle(chipHead) {
     const shownHeads = displayedHeads(ctx.side, ctx.state);
     const remaining = shownHeads.filter((shownHead) => headKey(shownHead) !== headKey(chipHead));
-    ctx.set({
-      heads: headsText(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state),
-    });
+    const heads = remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead];
+    ctx.set({ heads: headsText(heads, ctx.state) });
   }
 
   function build(chipHeads) {
     const hadFocus = chips.contains(chips.getRootNode().activeElement);
-    chips.replaceChildren(...chipHeads.map((chipHead) => {
-      const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headKey(chipHead) });
-      chip.addEventListener("click", () => toggle(chipHead));
-      return chip;
-    }));
+    chips.replaceChildren(
+      ...chipHeads.map((chipHead) =>
+        button("", () => toggle(chipHead), { class: "hu-headchip", "data-head": headKey(chipHead) })
+      ),
+    );
     if (hadFocus) chips.firstChild.focus(); // the focused button may have been removed
   }
 
@@ -80,7 +73,7 @@ export function makeHeadChips(ctx) {
     const chipHeads = [...layerHeads, ...shownHeads.filter(({ layer }) => layer !== state.layer)];
     const depth = side.depths[state.kind];
     if (layers.length !== depth) {
-      layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, displayNumber(i))));
+      layers.replaceChildren(...indices(depth).map((i) => el("option", { value: i }, displayNumber(i))));
     }
     layers.value = String(state.layer);
     const key = `${side.id} ${writeHeads(chipHeads)}`;

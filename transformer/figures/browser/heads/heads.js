@@ -1,14 +1,13 @@
 // The Heads view, the default: queries left, keys right, a line for every weight, one colour per head (after
 // BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
-import { ARROWS, clampIndex, el, keepPosition } from "../common/base.js";
+import { ARROWS, button, clampIndex, el, keepPosition } from "../common/base.js";
 import {
   codeOfHeads,
   describeFocus,
   describePair,
   displayedHeads,
   headKey,
-  headsOfLayer,
   makeHeadChips,
   tableOfHeads,
   weightsFromQueries,
@@ -29,7 +28,7 @@ import {
   strongestLines,
   tokenAt,
 } from "./heads-lines.js";
-import { writeHeads } from "../common/matrix.js";
+import { headsOfLayer, writeHeads } from "../common/matrix.js";
 import { sinkNote } from "../common/measures.js";
 import { headName, layerName, sentenceCase, shortName } from "../common/naming.js";
 import { pinnedTokens, pinOf, wordAt } from "../explorer/pins.js";
@@ -49,7 +48,10 @@ function headsView(ctx) {
   stage.node.append(anchor);
   const chips = makeHeadChips(ctx);
   const readout = el("div", { role: "status" });
-  const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
+  const unpinButton = button("Unpin", () => {
+    ctx.set({ tokens: "", pin: "" });
+    canvas.focus({ preventScroll: true });
+  });
   const readoutRow = el("div", { class: "hu-reading" }, readout, unpinButton);
   const empty = el("p", { class: "hu-empty", role: "status" });
   const legend = el("figcaption", { class: "hu-legend" });
@@ -231,9 +233,8 @@ function headsView(ctx) {
     ctx.set({ tokens: (otherTokens.length < oldTokens.length ? otherTokens : [...oldTokens, names[0]]).join() });
   }
 
-  const tokenUnderPointer = (
-    event,
-  ) => (stage.layout ? tokenAt(stage.layout, matrices[0], event.offsetX, event.offsetY) : null);
+  const tokenUnderPointer = ({ offsetX, offsetY }) =>
+    stage.layout ? tokenAt(stage.layout, matrices[0], offsetX, offsetY) : null;
   canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(tokenUnderPointer(event)));
   canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hover(null));
   canvas.addEventListener("blur", () => hover(null));
@@ -241,10 +242,6 @@ function headsView(ctx) {
     const token = tokenUnderPointer(event);
     if (event.pointerType === "touch") hovered = null; // a lifted finger no longer points
     if (token) pin(token, event.shiftKey);
-  });
-  unpinButton.addEventListener("click", () => {
-    ctx.set({ tokens: "", pin: "" });
-    canvas.focus({ preventScroll: true });
   });
   canvas.addEventListener("keydown", (event) => {
     const count = (side) => (side === "q" ? matrices[0].nRows : matrices[0].nColumns);

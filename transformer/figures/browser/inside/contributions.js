@@ -3,7 +3,15 @@
 // called when a cell is selected, −1 for none.
 
 import { ARROWS, colours, el, tokenText } from "../common/base.js";
-import { cellAt, cornerOf, drawTable, isSameCell, layoutCells, neighbourCell } from "../common/cells.js";
+import {
+  cellAt,
+  drawTable,
+  fullSpan,
+  isSameCell,
+  layoutCells,
+  neighbourCell,
+  showCellTooltip,
+} from "../common/cells.js";
 import { makeBar } from "../common/legend.js";
 import { numberText } from "../common/numbers.js";
 import { makeStage } from "../common/stage.js";
@@ -118,8 +126,7 @@ export function contributionsView(container, report) {
   // One panel: title, table and colour scale.
   function makeTablePanel(tableIndex) {
     const stage = makeStage({
-      plan: (pen, width) =>
-        layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, theme, false),
+      plan: (pen, width) => layoutCells(m, fullSpan(m), pen, width, theme, false),
       paint: (pen, layout) =>
         drawTable(pen, m, layout, theme, colourOf(quantity(), parts), {
           ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}),
@@ -161,22 +168,13 @@ export function contributionsView(container, report) {
 
     function showTooltip() {
       if (!hovered || !stage.layout) return stage.showTooltip(null);
-      const [x, y] = cornerOf(stage.layout, hovered);
       const lines = m.masked(hovered.row, hovered.column)
         ? [el("strong", {}, "masked")]
-        : header.quantities.map((current) =>
-          el(
-            current === quantity() ? "strong" : "span",
-            {},
-            `${current.label} ${numberText(valueAt(current, hovered), 3)}`,
-          )
-        );
-      stage.showTooltip(
-        [...lines, el("span", {}, ...namesOf(hovered))],
-        x + stage.layout.cellWidth / 2,
-        y,
-        stage.layout.cellHeight,
-      );
+        : header.quantities.map((current) => {
+          const text = `${current.label} ${numberText(valueAt(current, hovered), 3)}`;
+          return el(current === quantity() ? "strong" : "span", {}, text);
+        });
+      showCellTooltip(stage, hovered, [...lines, el("span", {}, ...namesOf(hovered))]);
     }
 
     function draw() {

@@ -2,8 +2,7 @@
 // is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
-import { clampIndex, colours, el, svgNode } from "../common/base.js";
-import { animateVectors, pathsInto } from "./figure1-vectors.js";
+import { button, clampIndex, colours, el, indices, svgNode } from "../common/base.js";
 import { displayNumber, layerName } from "../common/naming.js";
 import { paintPixels } from "../common/thumbnail.js";
 import { unpack } from "../trace/packing.js";
@@ -11,7 +10,7 @@ import { unpack } from "../trace/packing.js";
 const ARROW_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
 
 export function figure1View(container, report) {
-  let [header, parts, drawing, lastContent, lastOpened] = [null, null, null, null, null];
+  let [header, parts, drawing, lastContent] = [null, null, null, null];
   const canvas = el("div", { class: "hu-figure1", role: "group" });
   const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
   container.append(frame);
@@ -19,8 +18,6 @@ export function figure1View(container, report) {
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
     draw();
-    if (lastOpened !== null && lastOpened !== header.opened) animateArrival();
-    lastOpened = header.opened;
     const [className, content] = header.scroll_to || [];
     if (lastContent && content && lastContent !== content) scrollIntoView(className);
     lastContent = content;
@@ -51,23 +48,14 @@ export function figure1View(container, report) {
     if (hadFocus) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
   }
 
-  // Animate vectors along the arrows, in the colours of the box's content.
-  function animateArrival() {
-    const root = canvas.querySelector("svg");
-    if (!root) return;
-    const ramp = header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp;
-    const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
-    animateVectors(root, pathsInto(drawing, header.opened), levels.map((level) => cssColour(ramp[level])));
-  }
-
   function markOpenBox(id) {
-    const buttons = [...canvas.querySelectorAll(".hu-box")];
-    const exists = buttons.some((button) => button.dataset.box === id);
-    buttons.forEach((button, i) => {
-      const isOpen = button.dataset.box === id;
-      if (isOpen) button.setAttribute("aria-current", "step");
-      else button.removeAttribute("aria-current");
-      button.tabIndex = isOpen || (!exists && i === 0) ? 0 : -1;
+    const boxes = [...canvas.querySelectorAll(".hu-box")];
+    const exists = boxes.some((box) => box.dataset.box === id);
+    boxes.forEach((box, i) => {
+      const isOpen = box.dataset.box === id;
+      if (isOpen) box.setAttribute("aria-current", "step");
+      else box.removeAttribute("aria-current");
+      box.tabIndex = isOpen || (!exists && i === 0) ? 0 : -1;
     });
   }
 
@@ -107,36 +95,31 @@ export function figure1View(container, report) {
       el("span", {}, box.label),
       box.hint ? el("small", {}, box.hint) : null,
     );
-    const button = el("button", {
-      type: "button",
+    const picture = parts.has(box.id) ? [el("canvas", { "data-part": box.id, "aria-hidden": "true" })] : [];
+    const fullName = [box.label, box.hint, box.location].filter(Boolean).join(", ");
+    return button([words, ...picture], () => openBox(box.id), {
       class: "hu-box",
       "data-box": box.id,
       "data-kind": box.kind,
       "data-form": boxForm(drawing.boxes[box.id]),
       style: areaStyle(drawing.boxes[box.id]),
-    }, words);
-    if (box.location) button.setAttribute("aria-label", [box.label, box.hint, box.location].filter(Boolean).join(", "));
-    if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
-    button.addEventListener("click", () => openBox(box.id));
-    return button;
+      "aria-label": box.location ? fullName : null,
+    });
   }
 
   // The selector of the layer.
   function drawChooser(area, [count, chosen]) {
-    const list = el("div", { class: "hu-layer-list" });
-    for (let layer = 0; layer < count; layer++) {
-      const button = el("button", {
-        type: "button",
+    const choose = (layer) => {
+      [...list.children].forEach((node, i) => node.setAttribute("aria-pressed", String(i === layer)));
+      report({ layer });
+    };
+    const layerButton = (layer) =>
+      button(displayNumber(layer), () => choose(layer), {
         class: "hu-layer",
         "aria-pressed": String(layer === chosen),
         "aria-label": `Layer ${displayNumber(layer)}`,
-      }, displayNumber(layer));
-      button.addEventListener("click", () => {
-        for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
-        report({ layer });
       });
-      list.append(button);
-    }
+    const list = el("div", { class: "hu-layer-list" }, ...indices(count).map(layerButton));
     return el(
       "div",
       { class: "hu-layer-place", style: areaStyle(area) },
@@ -164,9 +147,6 @@ export function figure1View(container, report) {
 
   return { show, close: () => resized.disconnect() };
 }
-
-// A colour of a ramp as a CSS colour.
-const cssColour = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
 
 const NAVIGATION_HEIGHT = 60; // pixels at the top of the screen that the navigation covers
 

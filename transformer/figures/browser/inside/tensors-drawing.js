@@ -3,6 +3,7 @@
 import { clampIndex, el, textOn } from "../common/base.js";
 import { paintPixels } from "../common/thumbnail.js";
 import {
+  drawColumnLabel,
   drawRowLabel,
   drawToken,
   hatch,
@@ -29,9 +30,8 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const tableWidth = width - left - 2;
   const columns = header.columns_count;
   const hasTokens = Boolean(header.columns);
-  const longestName = hasTokens
-    ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size)
-    : 0;
+  const names = (header.columns ?? []).map((label) => tokenWidth(pen, label));
+  const longestName = Math.min(Math.max(0, ...names), 90 * size);
   // Cells need space for their numbers; without numbers they only need to be distinguishable.
   const minCell = header.cells ? MIN_LABEL_CELL : MIN_NUMBER_CELL;
   const fits = tableWidth / columns >= (header.cells || columns > 48 ? minCell * size : MIN_COLOUR_CELL);
@@ -40,7 +40,7 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const count = fits ? columns : Math.max(Math.floor(tableWidth / (minCell * size)), 3);
   const cellWidth = Math.min(tableWidth / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
   const firstColumn = Math.min(Math.max(start, 0), columns - count);
-  const slant = hasTokens && longestName > cellWidth - 8;
+  const slant = hasTokens && longestName > cellWidth - 8 ? Math.PI / 4 : 0;
   const overviewHeight = hasOverview
     ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHT_RANGE[0]), OVERVIEW_HEIGHT_RANGE[1])
     : 0;
@@ -108,15 +108,8 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
     const y = plan.top + r * plan.rowHeight;
     pen.font = `${cell?.row === row ? "600 " : ""}${LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.textBaseline = "middle";
-    drawRowLabel(
-      pen,
-      [header.rows[row]],
-      plan.left - 8,
-      y + plan.rowHeight / 2,
-      plan.left - 10,
-      theme,
-      cell?.row === row,
-    );
+    const isSelected = cell?.row === row;
+    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.rowHeight / 2, plan.left - 10, theme, isSelected);
     pen.font = `${12 * plan.size}px ${theme.font}`;
     pen.textAlign = "center";
     for (let c = 0; c < plan.count; c++) {
@@ -169,12 +162,8 @@ function frameCell(pen, plan, order, cell, colour, lineWidth) {
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
   pen.strokeStyle = colour;
   pen.lineWidth = lineWidth;
-  pen.strokeRect(
-    plan.left + c * plan.cellWidth - 0.5,
-    plan.top + r * plan.rowHeight - 0.5,
-    plan.cellWidth,
-    plan.rowHeight,
-  );
+  const [x, y] = [plan.left + c * plan.cellWidth, plan.top + r * plan.rowHeight];
+  pen.strokeRect(x - 0.5, y - 0.5, plan.cellWidth, plan.rowHeight);
 }
 
 // The overview: all columns and rows, one pixel per cell, scaled to fit. A frame marks the part enlarged below.
@@ -201,11 +190,8 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   pen.fillStyle = theme.muted;
   pen.textBaseline = "middle";
   pen.textAlign = "right";
-  pen.fillText(
-    plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`,
-    plan.left - 8,
-    plan.overviewHeight / 2,
-  );
+  const name = plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`;
+  pen.fillText(name, plan.left - 8, plan.overviewHeight / 2);
   pen.textAlign = "left";
 }
 
@@ -218,21 +204,14 @@ function paintColumnNames(pen, plan, { header, order, theme, cell }) {
     const isSelected = c === selected;
     if (!isSelected && (c % plan.labelInterval || Math.abs(c - selected) < plan.labelInterval)) continue;
     pen.font = `${isSelected ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
-    pen.save();
-    pen.translate(plan.left + (c + 0.5) * plan.cellWidth, plan.top - 9);
-    const text = shorten(pen, columnName(header, column), plan.maxLabelWidth);
-    if (plan.slant) pen.rotate(-Math.PI / 4);
-    else pen.translate(-tokenWidth(pen, text) / 2, 0);
-    drawToken(pen, text, 0, theme, isSelected, !header.columns);
-    pen.restore();
+    const [x, y] = [plan.left + (c + 0.5) * plan.cellWidth, plan.top - (plan.slant ? 9 : 3)];
+    const name = columnName(header, column);
+    drawColumnLabel(pen, name, x, y, plan.maxLabelWidth, plan.slant, theme, isSelected, !header.columns);
   }
 }
 
 // A column's label, or its number.
-export const columnName = (
-  header,
-  column,
-) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
+export const columnName = ({ columns, first = 0 }, column) => columns ? columns[column] : String(column + first);
 
 // A function that returns the level of a number on the colour scale, 0 to 255, or -1 for NaN and infinity.
 function levelScale({ kind, max_abs: maxAbs, signed }) {

@@ -2,7 +2,7 @@
 // twice: as an overview, and below it the columns in a frame, enlarged. `.show(bytes)` takes the data of
 // figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
-import { ARROWS, clampIndex, colours, el, tokenText } from "../common/base.js";
+import { ARROWS, button, clampIndex, colours, el, indices, tokenText } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { cellNumber, tensorNumber } from "../common/numbers.js";
 import { makeStage } from "../common/stage.js";
@@ -25,11 +25,13 @@ export function tensorsView(container, report) {
   const { canvas } = stage;
   const bar = makeBar();
   const legendText = el("span", {});
-  const sortButton = el(
-    "button",
-    { type: "button", class: "hu-button", "aria-pressed": "false" },
-    "Strongest columns first",
-  );
+  const sortButton = button("Strongest columns first", () => {
+    strongestFirst = !strongestFirst;
+    sortedFirstColumn = 0;
+    order = orderOf(values, header, strongestFirst);
+    redraw();
+    if (!strongestFirst) revealCell();
+  });
   const rankedBars = makeRankedBars((row, column) => select(row, column));
   const node = el(
     "figure",
@@ -70,7 +72,7 @@ export function tensorsView(container, report) {
       moveFrame(position - Math.floor(plan.count / 2));
     }
     if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
-      firstRow = Math.min(Math.max(cell.row - Math.floor(plan.rows / 2), 0), header.rows.length - plan.rows);
+      firstRow = firstRowAround(cell.row);
       redraw();
     }
   }
@@ -181,13 +183,6 @@ export function tensorsView(container, report) {
     hovered = null;
     redraw();
   });
-  sortButton.addEventListener("click", () => {
-    strongestFirst = !strongestFirst;
-    sortedFirstColumn = 0;
-    order = orderOf(values, header, strongestFirst);
-    redraw();
-    if (!strongestFirst) revealCell();
-  });
   const resized = new ResizeObserver(redraw);
   resized.observe(frame);
 
@@ -205,7 +200,7 @@ export function tensorsView(container, report) {
 // The order of columns: as given, or by the greatest number.
 export function orderOf(values, header, strongestFirst) {
   const columns = header.columns_count;
-  const columnOrder = Array.from({ length: columns }, (_, i) => i);
+  const columnOrder = indices(columns);
   if (!strongestFirst) return columnOrder;
   const maxAbs = new Float64Array(columns);
   values.forEach((value, i) => {
@@ -237,15 +232,13 @@ export function makeRankedBars(select) {
     list.replaceChildren(...Array.from(rowValues, (value, column) => {
       const width = (100 * (value - minValue)) / (high - minValue || 1);
       const chosen = cell?.in_this_table && cell.column === column;
-      const button = el(
-        "button",
-        { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
+      const content = [
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
         el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(width, 0.5)}%` })),
         el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value, high)),
-      );
-      button.addEventListener("click", () => select(row, column));
-      return button;
+      ];
+      const attributes = { class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) };
+      return button(content, () => select(row, column), attributes);
     }));
   }
   return { node, draw };

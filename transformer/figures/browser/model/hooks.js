@@ -2,7 +2,7 @@
 // such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python. `fn(tensor, name)` returns
 // nothing, or a tensor that replaces it.
 
-import { readOff } from "../common/head-codes.js";
+import { headOfCode, readOff } from "../common/head-codes.js";
 import { withoutColumns } from "./tensor.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
@@ -60,9 +60,10 @@ export function siteNames({ n_layers }) {
   const embedding = (side) => ["tokens", "positions", "output"].map((point) => `${side}.embed.hook_${point}`);
   const selfAttention = (name) => [...attentionSites(`${name}.self_attn`), ...normSites(`${name}.self_attn_norm`)];
   const crossAttention = (name) => [...attentionSites(`${name}.cross_attn`), ...normSites(`${name}.cross_attn_norm`)];
-  const feedForward = (
-    name,
-  ) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...normSites(`${name}.ffn_norm`)];
+  const feedForward = (name) => [
+    ...["hidden", "output"].map((point) => `${name}.ffn.hook_${point}`),
+    ...normSites(`${name}.ffn_norm`),
+  ];
   return [
     ...embedding("encoder"),
     ...layers("encoder", (name) => [...selfAttention(name), ...feedForward(name)]),
@@ -78,10 +79,8 @@ export const KIND_LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 // Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
 /** @param {string} off @param {any} config @returns {HeadName[]} */
 export function headsOf(off, { n_layers, n_heads }) {
-  return [...readOff(off, { n_layers, n_heads })].filter((code) => code[0] in KIND_LETTERS).map((code) => {
-    const [layer, head] = code.slice(1).split(".").map(Number);
-    return { kind: KIND_LETTERS[code[0]], layer, head };
-  });
+  return [...readOff(off, { n_layers, n_heads })].map(headOfCode).filter(({ letter }) => letter in KIND_LETTERS)
+    .map(({ letter, layer, head }) => ({ kind: KIND_LETTERS[letter], layer, head }));
 }
 
 // Switches heads off: sets their outputs, the input of W^O, to 0.

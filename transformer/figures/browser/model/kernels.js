@@ -9,9 +9,6 @@ const MARGIN_BYTES = 1024 * 1024; // kernels may read behind the last tensor
 
 const CODE = Uint8Array.from(atob(KERNEL_BYTES), (character) => character.charCodeAt(0));
 
-// Whether this browser has WebAssembly with its SIMD instructions.
-export const hasSimd = () => typeof WebAssembly === "object" && WebAssembly.validate(CODE);
-
 /** @type {WeakMap<ArrayBufferLike, Kernels>} */
 const owners = new WeakMap();
 
@@ -20,19 +17,13 @@ const owners = new WeakMap();
 export const kernelsOf = (values) => owners.get(values.buffer);
 
 export class Kernels {
-  // Throws an error without WebAssembly or its SIMD instructions, unless plain loops will do.
-  /** @param {number} bytes that `allocate` can return in all @param {((buffer: ArrayBuffer) => any) | null} [plainKernels] */
-  constructor(bytes, plainKernels = null) {
+  // Throws an error without WebAssembly or its SIMD instructions.
+  /** @param {number} bytes that `allocate` can return in all */
+  constructor(bytes) {
     const pages = Math.ceil((FIRST_FREE + STAGING_BYTES + bytes + MARGIN_BYTES) / PAGE_BYTES);
-    this.isPlain = Boolean(plainKernels);
-    if (plainKernels) {
-      this.memory = { buffer: new ArrayBuffer(pages * PAGE_BYTES) };
-      this.run = plainKernels(this.memory.buffer);
-    } else {
-      this.memory = new WebAssembly.Memory({ initial: pages });
-      /** @type {any} */
-      this.run = new WebAssembly.Instance(new WebAssembly.Module(CODE), { env: { memory: this.memory } }).exports;
-    }
+    this.memory = new WebAssembly.Memory({ initial: pages });
+    /** @type {any} */
+    this.run = new WebAssembly.Instance(new WebAssembly.Module(CODE), { env: { memory: this.memory } }).exports;
     this.nextFree = FIRST_FREE + STAGING_BYTES;
     owners.set(this.memory.buffer, this);
   }

@@ -1,13 +1,12 @@
 // Drawing of the Query–key view: vectors as strips of coloured numbers, scores and weights of all keys as bars,
 // and lists of tokens to choose from.
 
-import { el, setIfChanged, tokenText } from "../common/base.js";
+import { button, el, setIfChanged, tokenText } from "../common/base.js";
 import {
+  drawColumnLabel,
   drawRowLabel,
-  drawToken,
   hatch,
   LABEL_SIZE,
-  shorten,
   SMALL_LABEL_SIZE,
   tokenWidth,
 } from "../common/token-labels.js";
@@ -92,9 +91,8 @@ function paintStrips(ctx, pen, layout, dimension) {
   pen.fillStyle = theme.muted;
   pen.fillText("dimension 0", left, top / 2 - 2);
   if (right - left > 360) {
-    const scales = [...new Set(lines.map(({ maxAbs }) => maxAbs))].map((maxAbs) => `±${maxAbs.toFixed(2)}`).join(
-      " and ",
-    );
+    const ends = new Set(lines.map(({ maxAbs }) => `±${maxAbs.toFixed(2)}`));
+    const scales = [...ends].join(" and ");
     pen.textAlign = "center";
     pen.fillText(`strongest colours at ${scales}`, (left + right) / 2, top / 2 - 2);
   }
@@ -215,14 +213,10 @@ function paintBars(ctx, pen, layout, w, hovered) {
     const x = left + j * cellWidth;
     const [scoreHeight, barHeight] = [w.scores[j] * perScore, ((barAreaHeight - 16) * w.shares[j]) / largestShare];
     pen.fillStyle = theme.divergingCss(scoreHeight < 0 ? 45 : 210);
-    pen.fillRect(
-      x,
-      Math.min(zero, zero - scoreHeight),
-      Math.max(cellWidth - gap, 0.5),
-      Math.max(Math.abs(scoreHeight), 0.5),
-    );
+    const barWidth = Math.max(cellWidth - gap, 0.5);
+    pen.fillRect(x, Math.min(zero, zero - scoreHeight), barWidth, Math.max(Math.abs(scoreHeight), 0.5));
     pen.fillStyle = j === w.column ? theme.choice : theme.accent;
-    pen.fillRect(x, baseline - barHeight, Math.max(cellWidth - gap, 0.5), Math.max(barHeight, 0.5));
+    pen.fillRect(x, baseline - barHeight, barWidth, Math.max(barHeight, 0.5));
     if (cellWidth < scaled(ctx, 34)) continue;
     pen.fillStyle = theme.text;
     pen.fillText(
@@ -234,14 +228,8 @@ function paintBars(ctx, pen, layout, w, hovered) {
   }
   pen.textAlign = "left";
   if (w.visibleCount < w.count) {
-    hatch(
-      pen,
-      left + w.visibleCount * cellWidth,
-      top,
-      (w.count - w.visibleCount) * cellWidth,
-      baseline - top,
-      theme.faint,
-    );
+    const [start, masked] = [left + w.visibleCount * cellWidth, w.count - w.visibleCount];
+    hatch(pen, start, top, masked * cellWidth, baseline - top, theme.faint);
   }
   pen.fillStyle = theme.line;
   for (const y of [zero, baseline]) pen.fillRect(left, y - 0.5, cellWidth * w.count, 1);
@@ -261,13 +249,10 @@ function drawKeyNames(ctx, pen, layout, w, hovered) {
     const chosen = j === w.column || j === hovered;
     if (!chosen && (j % layout.labelInterval || Math.abs(j - w.column) < layout.labelInterval)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
-    pen.save();
-    pen.translate(layout.left + (j + 0.5) * layout.cellWidth, layout.top - 10);
-    const text = shorten(pen, token, layout.maxLabelWidth + 4);
-    if (layout.slant) pen.rotate(-layout.slant);
-    else pen.translate(-tokenWidth(pen, text) / 2, -4);
-    drawToken(pen, text, 0, theme, chosen, j >= w.visibleCount);
-    pen.restore();
+    const x = layout.left + (j + 0.5) * layout.cellWidth;
+    const isMasked = j >= w.visibleCount;
+    const y = layout.top - (layout.slant ? 10 : 8);
+    drawColumnLabel(pen, token, x, y, layout.maxLabelWidth + 4, layout.slant, theme, chosen, isMasked);
   });
 }
 
@@ -281,16 +266,14 @@ export function makeTokenList(label, choose) {
     if (key !== drawnKey) {
       drawnKey = key;
       list.replaceChildren(...tokens.map((token, i) => {
-        const button = el("button", { type: "button", role: "radio", class: "hu-choice" }, tokenText(token));
-        if (writes) button.append(el("span", { class: "hu-next" }, " → ", tokenText(writes[i])));
-        button.addEventListener("click", () => choose(i));
-        return button;
+        const next = writes ? [el("span", { class: "hu-next" }, " → ", tokenText(writes[i]))] : [];
+        return button([tokenText(token), ...next], () => choose(i), { role: "radio", class: "hu-choice" });
       }));
     }
-    [...list.children].forEach((button, i) => {
-      setIfChanged(button, "aria-checked", String(i === chosen));
-      setIfChanged(button, "tabindex", i === chosen ? "0" : "-1");
-      setIfChanged(button, "class", isMasked(i) ? "hu-choice hu-off" : "hu-choice");
+    [...list.children].forEach((choice, i) => {
+      setIfChanged(choice, "aria-checked", String(i === chosen));
+      setIfChanged(choice, "tabindex", i === chosen ? "0" : "-1");
+      setIfChanged(choice, "class", isMasked(i) ? "hu-choice hu-off" : "hu-choice");
     });
     const { offsetTop, offsetHeight } = list.children[chosen];
     if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) {

@@ -2,7 +2,7 @@
 // the softmax over all keys, and the weighted values. Everything is computed here from the vectors of the trace
 // and compared with the model's result.
 
-import { ARROWS, clampIndex, el, tokenText } from "../common/base.js";
+import { ARROWS, button, clampIndex, el, tokenText } from "../common/base.js";
 import { shorten } from "../common/token-labels.js";
 import { headName, layerName, sentenceCase, tokenName } from "../common/naming.js";
 import { fixed } from "../common/numbers.js";
@@ -104,18 +104,15 @@ function queryKeyView(ctx) {
       "read the strips, number by number",
     ]],
     title: () => sentenceCase(headName(ctx.state)),
-    code: () =>
-      `trace["${SITE_NAMES[ctx.state.kind].replace("{}", String(ctx.state.layer))}hook_query"][${ctx.state.head}]`,
+    code: () => {
+      const { kind, layer, head } = ctx.state;
+      const [stack, attention] = [kind === "encoder" ? kind : "decoder", kind === "cross" ? kind : "self"];
+      return `trace["${stack}.layers.${layer}.${attention}_attn.hook_query"][${head}]`;
+    },
     figure: () => w && calculationFigure(ctx, w, [null, null, strips, null, bars, values]),
     table: () => w && calculationTable(w, ctx),
   };
 }
-
-const SITE_NAMES = {
-  encoder: "encoder.layers.{}.self_attn.",
-  decoder: "decoder.layers.{}.self_attn.",
-  cross: "decoder.layers.{}.cross_attn.",
-};
 
 // The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
@@ -130,21 +127,10 @@ function missingNotice(ctx, storedVectors) {
     ];
   }
   const [, kind, layer] = storedVectors[0];
-  const showButton = el(
-    "button",
-    { type: "button", class: "hu-button" },
-    `Show ${layerName(Number(layer))}, ${KINDS[kind]}`,
-  );
-  showButton.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
+  const name = `${layerName(Number(layer))}, ${KINDS[kind]}`;
   return [
-    el(
-      "p",
-      {},
-      `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${
-        KINDS[kind]
-      } only.`,
-    ),
-    showButton,
+    el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${name} only.`),
+    button(`Show ${name}`, () => ctx.set({ kind, layer: Number(layer) })),
   ];
 }
 

@@ -1,7 +1,7 @@
 // The depths All heads and Step by step of the site: the explorer, how the sentence is translated, and what it is
 // compared with.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 import { explorerView } from "../explorer/explorer.js";
 import { textProblem } from "./live-client.js";
 import { ablationOf, waitingNote } from "./live-heads.js";
@@ -71,7 +71,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       "Side B is the same sentence with heads changed: ",
       el("code", {}, request.off),
       ". ",
-      resetButton(),
+      button("All heads as trained", () => change({ off: null, ablation: null })),
     );
     if (lastRequest === JSON.stringify(request)) return;
     const settingsOf = (fields) => JSON.stringify({ ...fields, text: "", other: "", force: "" });
@@ -101,11 +101,6 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     }
   }
 
-  function resetButton() {
-    const button = el("button", { type: "button", class: "hu-button" }, "All heads as trained");
-    button.addEventListener("click", () => change({ off: null, ablation: null }));
-    return button;
-  }
   const change = (fields) => {
     context.write(fields);
     draw();

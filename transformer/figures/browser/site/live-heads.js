@@ -1,6 +1,6 @@
 // The depth Switch off of the site: the switchboard, and the changed translation next to the original.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 import { textProblem } from "./live-client.js";
 import { switchboardView } from "../grids/switchboard.js";
 
@@ -63,8 +63,7 @@ export function headsPage(container, context) {
         ),
       );
     if (!off) return [translationBlock("With all heads", original)];
-    const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
-    compare.addEventListener("click", () => context.openDepth("heads", { view: "compare" }));
+    const openComparison = () => context.openDepth("heads", { view: "compare" });
     const comparisonNote = el(
       "p",
       { class: "hu-live-note" },
@@ -73,7 +72,7 @@ export function headsPage(container, context) {
     return [
       translationBlock("With all heads", original),
       translationBlock("After the change", altered),
-      el("section", {}, comparisonNote, compare),
+      el("section", {}, comparisonNote, button("Compare every head with and without →", openComparison)),
     ];
   }
 

@@ -1,7 +1,7 @@
 // A lesson whose question is asked about the model in this browser, with the lesson's own sentence or the
 // visitor's. Until the model has answered, the question is about the lesson's sentence that the page has packed.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 import { makeClient, modelSelect, registerServiceWorker, textProblem } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { makeLoading } from "./live-loading.js";
@@ -47,7 +47,10 @@ export function openLesson(tabs, site, lesson) {
   }, ROOT);
   const textField = liveField("Ask about your own sentence");
   const models = modelSelect(site);
-  const lessonButton = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
+  const lessonButton = button("Ask about the lesson's sentence", () => {
+    visitorText = null;
+    ask();
+  });
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   document.getElementById("hu-live").replaceChildren(
     el(
@@ -159,9 +162,7 @@ export function openLesson(tabs, site, lesson) {
       node.append(panel.node);
       node.addEventListener("toggle", () => node.open && panel.draw());
     } else {
-      const button = el("button", { type: "button", class: "hu-button" }, "Show it above");
-      button.addEventListener("click", () => panel.openState(question.answerFields));
-      node.append(button);
+      node.append(button("Show it above", () => panel.openState(question.answerFields)));
     }
     return node;
   }
@@ -226,14 +227,13 @@ export function openLesson(tabs, site, lesson) {
 
   // The button that checks whether the selection in the panel solves the lesson.
   function checkControls(fields) {
-    const button = el("button", { type: "button", class: "hu-button" }, "Check");
     const status = el("p", { role: "status" });
-    button.addEventListener("click", () => {
+    const check = () => {
       const [layer, head] = ["layer", "head"].map((name) => Number(fields.get(name) ?? 0));
       const [isCorrect, text] = current.question.verdicts[fields.get("kind") ?? "cross"][layer][head];
       status.replaceChildren(el("b", {}, isCorrect ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(text));
-    });
-    return el("div", { class: "hu hu-file hu-lesson-check" }, button, status);
+    };
+    return el("div", { class: "hu hu-file hu-lesson-check" }, button("Check", check), status);
   }
 
   textField.onText((typed) => {
@@ -243,10 +243,6 @@ export function openLesson(tabs, site, lesson) {
   models.addEventListener("change", () => {
     if (site.models[models.value].languages[0] !== site.models[model].languages[0]) visitorText = null;
     model = models.value;
-    ask();
-  });
-  lessonButton.addEventListener("click", () => {
-    visitorText = null;
     ask();
   });
   const caseBytes = Uint8Array.from(atob(lesson.case), (character) => character.charCodeAt(0));

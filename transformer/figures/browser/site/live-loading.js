@@ -1,6 +1,6 @@
 // The progress bar while a model is loading, with a line about progress or errors.
 
-import { el } from "../common/base.js";
+import { button, el } from "../common/base.js";
 
 const megabytes = (count) => (count / 1e6).toFixed(1);
 
@@ -8,14 +8,13 @@ const megabytes = (count) => (count / 1e6).toFixed(1);
 export function makeLoading(retry) {
   const bar = el("progress", { class: "hu-live-bar", max: "1", value: "0", "aria-label": "Loading the model" });
   const status = el("p", { class: "hu-live-status", role: "status" });
-  const button = el("button", { type: "button", class: "hu-button", hidden: "" }, "Try again");
-  const node = el("div", { class: "hu-live-loading" }, bar, status, button);
-  button.addEventListener("click", retry);
+  const retryButton = button("Try again", retry, { hidden: "" });
+  const node = el("div", { class: "hu-live-loading" }, bar, status, retryButton);
 
   /** @param {import("./live-client.js").Loading} loading */
   function show({ model, loaded = 0, bytes = 1, ready = false, stored = false, problem = "" }) {
     bar.hidden = ready || Boolean(problem);
-    button.hidden = !problem || !model; // a problem of all models needs another page
+    retryButton.hidden = !problem || !model; // a problem of all models needs another page
     bar.value = loaded / bytes;
     status.textContent = problem || textOf({ loaded, bytes, ready, stored });
     status.classList.toggle("hu-live-problem", Boolean(problem));

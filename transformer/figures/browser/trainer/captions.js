@@ -1,5 +1,6 @@
 // What a run shows, in sentences made from the numbers that are drawn.
 
+import { headOfCode } from "../common/head-codes.js";
 import { headName, layerName } from "../common/naming.js";
 import { accuracyByLength } from "./curves.js";
 import { HEAD_KINDS } from "./heads.js";
@@ -115,8 +116,8 @@ export function runState(run) {
 
 // "c1.2" as "cross-attention layer 2, head 3".
 function codeName(code) {
-  const [layer, head] = code.slice(1).split(".").map(Number);
-  const kind = HEAD_KINDS.find(({ letter }) => letter === code[0]).name.toLowerCase();
+  const { letter, layer, head } = headOfCode(code);
+  const kind = HEAD_KINDS.find((entry) => entry.letter === letter).name.toLowerCase();
   return `${kind} ${head === undefined ? layerName(layer) : headName({ layer, head })}`;
 }
 

@@ -1,7 +1,7 @@
 // All heads of a model that is learning, one small picture each: rows are queries, columns keys. A click switches the
 // head off from this step on, in a fork.
 
-import { el } from "../common/base.js";
+import { button, el, listenForPointing } from "../common/base.js";
 import { headName, shortName } from "../common/naming.js";
 import { paintPixels } from "../common/thumbnail.js";
 
@@ -71,30 +71,15 @@ export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
         for (let layer = 0; layer < layers; layer++) {
           for (let head = 0; head < heads; head++) {
             const canvas = el("canvas", { "aria-hidden": "true" });
+            const code = `${letter}${layer}.${head}`;
             const fullName = `${name.toLowerCase()} ${headName({ layer, head })}`;
-            const button = el(
-              "button",
-              { type: "button", "aria-label": fullName },
-              canvas,
-              el("span", {}, shortName({ layer, head })),
-            );
-            const cell = {
-              kind,
-              layer,
-              head,
-              canvas,
-              button,
-              name: fullName,
-              code: `${letter}${layer}.${head}`,
-              isOff: null,
-            };
-            button.addEventListener("click", ({ detail }) => {
-              if (detail < 2) onClick(cell.code); // a double click is one
-            });
-            for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => onPoint(cell));
-            for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => onPoint(null));
+            const click = ({ detail }) => detail < 2 && onClick(code); // a double click is one
+            const content = [canvas, el("span", {}, shortName({ layer, head }))];
+            const node = button(content, click, { class: null, "aria-label": fullName });
+            const cell = { kind, layer, head, canvas, button: node, name: fullName, code, isOff: null };
+            listenForPointing(node, (isOn) => onPoint(isOn ? cell : null));
             cells.push(cell);
-            grid.append(button);
+            grid.append(node);
           }
         }
         return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, name), grid);

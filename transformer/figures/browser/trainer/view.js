@@ -1,7 +1,7 @@
 // The page that trains in this tab: what the model writes now, all its heads, curves, and the tree of forks. Every
 // change is part of the link.
 
-import { button, colours, copyText, download, el } from "../common/base.js";
+import { button, chooseFile, colours, copyText, download, el } from "../common/base.js";
 import { sentenceCase, setExactNames } from "../common/naming.js";
 import { readOff } from "../common/head-codes.js";
 import { caption, changeText, comparison, runName, runState } from "./captions.js";
@@ -23,8 +23,6 @@ const MAX_FILE_BYTES = 100e6;
 const MAX_FRAMES = 240; // of the film; a longer run keeps every second one
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 const SHOWN_EXAMPLES = 3;
-const PLAIN_NOTICE =
-  "This browser does not support WebAssembly with SIMD: the model trains in plain JavaScript, which is much slower, and the checksum of its weights differs from that in other browsers.";
 
 /**
  * @param {HTMLElement} container
@@ -127,17 +125,13 @@ export function openTrainer(
     setTimeout(() => copy.textContent = "Copy link", 2000);
   });
   const save = button("Save the model", () => attempt(saveModel));
-  const file = el("input", { type: "file", accept: ".safetensors", hidden: "" });
-  file.addEventListener("change", () => attempt(() => openFile(file.files[0])));
   const openSaved = button("Open a saved model", () => {
-    file.value = ""; // the same file again is a change too
-    file.click();
+    chooseFile(".safetensors", (file) => attempt(() => openFile(file)));
   });
   const openInViews = button("Open in every view", () => attempt(openModel));
   const script = button("Export as a PyTorch script", () => {
     attempt(() => download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py"));
   });
-  const plainNotice = el("p", { class: "hu-trainer-offer", role: "status", hidden: "" }, PLAIN_NOTICE);
   const resumeOffer = el("p", { class: "hu-trainer-offer", hidden: "" });
 
   container.replaceChildren(el(
@@ -145,7 +139,6 @@ export function openTrainer(
     { class: `hu hu-explorer hu-trainer${isFile ? " hu-file" : ""}` },
     el("div", { class: "hu-trainer-bar" }, play, step, again, speed, knobs.task, status),
     problem,
-    plainNotice,
     resumeOffer,
     el(
       "div",
@@ -175,7 +168,7 @@ export function openTrainer(
         why,
         seeds,
         verdictText,
-        el("div", { class: "hu-trainer-tools" }, copy, openInViews, save, openSaved, file, script),
+        el("div", { class: "hu-trainer-tools" }, copy, openInViews, save, openSaved, script),
         checksum,
       ),
     ),
@@ -413,7 +406,6 @@ export function openTrainer(
       evaluation ? ` · ${percent(evaluation.correct / evaluation.count)} of outputs right` : ""
     }`;
     checksum.textContent = run.checksum ? `Checksum of the weights at step ${run.at}: ${run.checksum}` : "";
-    plainNotice.hidden = !run.started?.plain;
     if (run.started) knobs.show(settingsOf(selected));
   }
 

@@ -95,7 +95,6 @@ export type Report =
     trainCount: number;
     validCount: number;
     linked: boolean;
-    plain: boolean; // computed without WebAssembly: slower, and the last bits of the weights differ
   }
   // At most 30 times a second: the steps since the last report, and what the three examples show now. Their `output` is
   // null where only the attention was computed.

@@ -2,10 +2,9 @@
 // gradients, an update of the weights.
 
 import { headsOf, withoutHeads } from "../model/hooks.js";
-import { hasSimd, Kernels } from "../model/kernels.js";
+import { Kernels } from "../model/kernels.js";
 import { Tape } from "../model/tape.js";
 import { crossEntropy } from "../model/tensor.js";
-import { plainKernels } from "../model/plain-kernels.js";
 import { RecurrentModel } from "../model/recurrent.js";
 import { Transformer } from "../model/transformer.js";
 import { checksumOf } from "./checkpoint.js";
@@ -56,9 +55,6 @@ export class Run {
       );
     }
     this.kernels = makeKernels(16 * countParameters(this.config) + this.stepBytes());
-    if (this.kernels.isPlain && !isTransformer) {
-      throw new Error("This browser trains no recurrent model: it does not support WebAssembly with SIMD.");
-    }
     this.parameters = allocateParameters(this.config, this.kernels);
     this.fault = faultOf(this.settings.fault);
     this.model = new (isTransformer ? Transformer : RecurrentModel)(this.config, this.parameters.tensors);
@@ -251,12 +247,14 @@ export class Run {
   }
 }
 
-// Without WebAssembly or its SIMD instructions, plain loops.
 /** @param {number} bytes */
 function makeKernels(bytes) {
   try {
-    return new Kernels(bytes, hasSimd() ? null : plainKernels);
+    return new Kernels(bytes);
   } catch {
-    throw new Error(`This browser cannot train the model: it needs ${Math.ceil(bytes / 1e6)} MB of memory.`);
+    const megabytes = Math.ceil(bytes / 1e6);
+    throw new Error(
+      `This browser cannot train the model: it needs WebAssembly with SIMD and ${megabytes} MB of memory.`,
+    );
   }
 }

@@ -79,7 +79,6 @@ const commands = {
       trainCount: train.length,
       validCount: valid.length,
       linked,
-      plain: run.kernels.isPlain,
     });
     reportProgress(true);
     if (isFinished()) reportFinish(run.evaluate(Infinity));
