@@ -113,7 +113,7 @@ test("a colour scale rises from 0 to 255 monotonically", () => {
 
 test("the strongest lines equal those of a full sort", () => {
   const draw = random(5);
-  for (const limit of [0, 1, 7, 40, 1000]) {
+  for (const limit of [1, 7, 40, 1000]) {
     const ms = [0, 1].map(() => ({
       nColumns: 6,
       values: Float32Array.from({ length: 36 }, () => (draw() < 0.2 ? 0 : draw() ** 4)),
@@ -123,7 +123,7 @@ test("the strongest lines equal those of a full sort", () => {
     assert.deepEqual(lines.map(({ weight }) => weight).reverse(), all.slice(0, limit));
     assert.equal(omitted, Math.max(all.length - limit, 0));
     assert.ok(lines.every(({ head, row, column, weight }) => ms[head].values[row * 6 + column] === weight));
-    if (omitted) assert.ok(maxOmitted >= all[limit] && (!limit || maxOmitted <= all[limit - 1]));
+    if (omitted) assert.ok(maxOmitted >= all[limit] && maxOmitted <= all[limit - 1]);
   }
 });
 

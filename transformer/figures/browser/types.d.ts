@@ -162,25 +162,6 @@ interface Theme {
   key: string;
 }
 
-// Layout of a table's cells in CSS pixels: `layoutCells`.
-interface TableLayout {
-  span: Span;
-  left: number;
-  top: number;
-  cellWidth: number;
-  cellHeight: number;
-  slant: number;
-  marginals: boolean;
-  sums: boolean;
-  maxLabelWidth: number;
-  everyColumn: number;
-  everyRow: number;
-  size: number;
-  right: number;
-  bottom: number;
-  height: number;
-}
-
 // Something to notice: text in which words of the sentence are marked, and the state that shows it.
 interface Notice {
   segments: [string, boolean][];

@@ -45,7 +45,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
   let [writings, startedAt, isCorrection] = [[], 0, null];
   const views = makeViews(mark, redraw);
   const status = el("p", { class: "hu-trainer-status" });
-  const feedback = el("p", { class: "hu-clinic-feedback", role: "status" });
+  const feedback = el("p", { class: "hu-callout hu-clinic-feedback", role: "status" });
   const steps = el("section", { class: "hu-clinic-steps", "aria-label": "Your diagnosis" });
   const root = el("div", { class: `hu hu-explorer hu-trainer hu-clinic${isFile ? " hu-file" : ""}` });
   container.replaceChildren(root);
@@ -145,7 +145,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     root.replaceChildren(
       el("div", { class: "hu-trainer-bar" }, button("← All cases", showList), status),
       title,
-      el("p", { class: "hu-clinic-symptom" }, given.symptom),
+      el("p", { class: "hu-callout" }, given.symptom),
       el("div", { class: "hu-clinic-columns" }, views.node, steps),
       feedback,
     );

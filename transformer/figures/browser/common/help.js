@@ -54,7 +54,7 @@ const SHORTCUTS = [
 export function makeHelp(ctx, currentView) {
   const body = el("div", { class: "hu-help-body", tabindex: "0" });
   const close = button("Close", () => dialog.close());
-  const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
+  const dialog = el("dialog", { class: "hu-dialog hu-help", "aria-label": "Help" }, body, close);
   const opener = button("?", open, { "aria-label": "Help and keys" });
 
   function open() {

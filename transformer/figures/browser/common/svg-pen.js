@@ -22,10 +22,9 @@ export function svgPen(width, height, background) {
     textAlign: "left",
     textBaseline: "alphabetic",
     dash: [],
-    clip: null,
+    clipId: null,
     matrix: new DOMMatrix(),
   };
-  let penState = { ...initial };
   let path = "";
   let clipCount = 0;
   const savedStates = [];
@@ -34,45 +33,44 @@ export function svgPen(width, height, background) {
   function add(tag, attributes, ...text) {
     const node = svgNode(tag, attributes, ...text);
     setTransform(node);
-    if (penState.globalAlpha < 1) node.setAttribute("opacity", round(penState.globalAlpha));
+    if (pen.globalAlpha < 1) node.setAttribute("opacity", round(pen.globalAlpha));
     // A clip is in a group, as it was set in its own coordinate system.
-    root.append(penState.clip ? svgNode("g", { "clip-path": `url(#${penState.clip})` }, node) : node);
+    root.append(pen.clipId ? svgNode("g", { "clip-path": `url(#${pen.clipId})` }, node) : node);
     return node;
   }
 
   function setTransform(node) {
-    const { a, b, c, d, e, f } = penState.matrix;
-    if (!penState.matrix.isIdentity) {
+    const { a, b, c, d, e, f } = pen.matrix;
+    if (!pen.matrix.isIdentity) {
       node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
     }
   }
 
   const strokeAttributes = () => ({
     fill: "none",
-    stroke: penState.strokeStyle,
-    "stroke-width": round(penState.lineWidth),
-    "stroke-linecap": penState.lineCap === "butt" ? null : penState.lineCap,
-    "stroke-dasharray": penState.dash.length ? penState.dash.join(" ") : null,
+    stroke: pen.strokeStyle,
+    "stroke-width": round(pen.lineWidth),
+    "stroke-linecap": pen.lineCap === "butt" ? null : pen.lineCap,
+    "stroke-dasharray": pen.dash.length ? pen.dash.join(" ") : null,
   });
   const boxAttributes = (x, y, w, h) => ({ x: round(x), y: round(y), width: round(w), height: round(h) });
 
   /** @type {any} */
   const pen = {
-    save: () => savedStates.push({ ...penState }),
-    restore: () => {
-      penState = savedStates.pop() || { ...initial };
-    },
+    ...initial,
+    save: () => savedStates.push(Object.fromEntries(Object.keys(initial).map((name) => [name, pen[name]]))),
+    restore: () => Object.assign(pen, savedStates.pop() || initial),
     translate: (x, y) => {
-      penState.matrix = penState.matrix.translate(x, y);
+      pen.matrix = pen.matrix.translate(x, y);
     },
     rotate: (angle) => {
-      penState.matrix = penState.matrix.rotate((angle * 180) / Math.PI);
+      pen.matrix = pen.matrix.rotate((angle * 180) / Math.PI);
     },
     scale: (x, y) => {
-      penState.matrix = penState.matrix.scale(x, y);
+      pen.matrix = pen.matrix.scale(x, y);
     },
     setLineDash: (dash) => {
-      penState.dash = dash;
+      pen.dash = dash;
     },
     beginPath: () => {
       path = "";
@@ -98,33 +96,33 @@ export function svgPen(width, height, background) {
     clip: () => {
       const shape = svgNode("path", { d: path });
       setTransform(shape);
-      const before = penState.clip && `url(#${penState.clip})`; // intersected with the previous clip
+      const before = pen.clipId && `url(#${pen.clipId})`; // intersected with the previous clip
       const clip = svgNode("clipPath", { id: `clip-${clipCount++}`, "clip-path": before }, shape);
       root.append(clip);
-      penState.clip = clip.id;
+      pen.clipId = clip.id;
     },
-    fill: () => add("path", { d: path, fill: penState.fillStyle }),
+    fill: () => add("path", { d: path, fill: pen.fillStyle }),
     stroke: () => add("path", { d: path, ...strokeAttributes() }),
     clearRect: () => {},
-    fillRect: (x, y, w, h) => add("rect", { ...boxAttributes(x, y, w, h), fill: penState.fillStyle }),
+    fillRect: (x, y, w, h) => add("rect", { ...boxAttributes(x, y, w, h), fill: pen.fillStyle }),
     strokeRect: (x, y, w, h) => add("rect", { ...boxAttributes(x, y, w, h), ...strokeAttributes() }),
     measureText: (text) => {
-      ruler.font = penState.font;
+      ruler.font = pen.font;
       return ruler.measureText(text);
     },
     fillText: (text, x, y) => {
-      ruler.font = penState.font;
-      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (penState.textBaseline);
+      ruler.font = pen.font;
+      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (pen.textBaseline);
       const node = add("text", {
         x: round(x),
         // Place the text by its baseline: drawing programs do not support `dominant-baseline`.
         y: round(y - (ruler.measureText("x").alphabeticBaseline || 0)),
-        fill: penState.fillStyle,
-        "text-anchor": { left: null, center: "middle", right: "end" }[penState.textAlign],
+        fill: pen.fillStyle,
+        "text-anchor": { left: null, center: "middle", right: "end" }[pen.textAlign],
         "xml:space": "preserve",
       }, text);
       // Each property separately: drawing programs do not parse the `font` shorthand.
-      fontStyle.font = penState.font;
+      fontStyle.font = pen.font;
       for (const name of ["font-family", "font-size", "font-weight"]) {
         node.setAttribute(name, fontStyle.getPropertyValue(name));
       }
@@ -135,26 +133,6 @@ export function svgPen(width, height, background) {
       image.style.imageRendering = "pixelated";
     },
   };
-  for (
-    const name of [
-      "fillStyle",
-      "strokeStyle",
-      "lineWidth",
-      "globalAlpha",
-      "lineCap",
-      "font",
-      "textAlign",
-      "textBaseline",
-    ]
-  ) {
-    Object.defineProperty(pen, name, {
-      get: () => penState[name],
-      set: (value) => {
-        penState[name] = value;
-      },
-    });
-  }
-
   pen.fillStyle = background;
   pen.fillRect(0, 0, width, height);
   pen.describe = (title, description) => {

@@ -164,9 +164,8 @@ function modelFigure(ctx) {
   const { side, state, theme } = ctx;
   const { side: cell, gap, label, kindGap, line } = EXPORT_LAYOUT;
   const measure = MEASURES[state.measure];
-  const lines = (
-    kind,
-  ) => (hasMeasure(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
+  const linesBelow = 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure");
+  const lines = (kind) => hasMeasure(side, kind, state) ? linesBelow : 0;
   const gridWidth = label + side.n_heads * (cell + gap);
   const gridHeight = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
   return {

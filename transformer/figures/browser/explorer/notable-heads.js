@@ -8,7 +8,7 @@ import { KINDS } from "../common/options.js";
 /** @param {(changes: Partial<State>) => void} openState */
 export function makeNotableHeads(openState) {
   const list = el("ul", {});
-  const node = el("section", { class: "hu-notices", "aria-label": "What to notice in this sentence" }, list);
+  const node = el("section", { class: "hu-callout hu-notices", "aria-label": "What to notice in this sentence" }, list);
 
   /** @type {Notice[]} */
   let notableHeads = [];

@@ -14,7 +14,7 @@ const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session 
 
 export function copylinkView(root) {
   let [page, timer] = ["", 0];
-  const share = button("Share", shareLink, { class: "hu-link-button", title: "Copy a link to what you see" });
+  const share = button("Share", shareLink, { class: "hu-button hu-link-button", title: "Copy a link to what you see" });
   const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
   const saved = makeSavedViews(() => linkSummary(page, location.href).map((part) => part.textContent ?? part).join(""));
   const node = el("div", { class: "hu hu-link" }, share, saved.button, message, saved.dialog);

@@ -101,22 +101,21 @@ export function makeSavedViews(currentTitle) {
   let views = [];
   const status = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
-  const actionButton = (label, onClick, more = {}) => button(label, onClick, { class: "hu-saved-act", ...more });
-  const html = actionButton("Export as HTML", exportHtml);
-  const json = actionButton("Export as JSON", exportJson);
+  const html = button("Export as HTML", exportHtml);
+  const json = button("Export as JSON", exportJson);
   const importFile = () => chooseFile(".json,application/json", async (file) => importViews(await file.text()));
   const buttons = el(
     "div",
     { class: "hu-saved-acts" },
-    actionButton("Save this view", add, { class: "hu-saved-act hu-saved-first" }),
+    button("Save this view", add, { class: "hu-button hu-saved-first" }),
     html,
     json,
-    actionButton("Import JSON …", importFile, { title: "Adds the views of an exported JSON file to this list" }),
-    actionButton("Close", () => dialog.close()),
+    button("Import JSON …", importFile, { title: "Adds the views of an exported JSON file to this list" }),
+    button("Close", () => dialog.close()),
   );
   const dialog = el(
     "dialog",
-    { class: "hu-saved", "aria-label": "Saved views" },
+    { class: "hu-dialog hu-saved", "aria-label": "Saved views" },
     el("h2", {}, "Saved views"),
     el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
     buttons,
@@ -124,7 +123,7 @@ export function makeSavedViews(currentTitle) {
     list,
   );
   const opener = button(el("span", { class: "hu-saved-mark", "aria-hidden": "true" }), open, {
-    class: "hu-link-button hu-saved-button",
+    class: "hu-button hu-link-button hu-saved-button",
     "aria-label": "Saved",
     title: "Saved views: save the current view with a note, or export the list",
   });
@@ -190,14 +189,18 @@ export function makeSavedViews(currentTitle) {
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));
     const move = (label, step, name) => {
-      const node = actionButton(label, () => setViews(movedView(views, index, step)), namedFor(name));
+      const node = button(label, () => setViews(movedView(views, index, step)), namedFor(name));
       node.disabled = index + step < 0 || index + step >= views.length;
       return node;
     };
     const namedFor = (name) => ({ title: name, "aria-label": `${name}: ${view.title}` });
-    const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), namedFor("Remove"));
+    const remove = button("✕", () => setViews(views.filter((_, i) => i !== index)), namedFor("Remove"));
     const { base } = splitAddress(location.href, pages);
-    const attributes = { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` };
+    const attributes = {
+      class: "hu-button hu-saved-open",
+      href: addressOf(base, view),
+      "aria-label": `Open: ${view.title}`,
+    };
     const link = el("a", attributes, "Open");
     return el(
       "li",

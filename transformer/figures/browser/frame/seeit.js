@@ -7,7 +7,7 @@ const PICTURE_SELECTOR = '[data-testid="stBidiComponentIsolated"], [data-testid=
 const STAGE_SELECTOR = ".hu-stage, .hu-view, svg"; // the figure within a view, below its tabs and switches
 
 export function seeitView(root) {
-  root.append(el("div", { class: "hu hu-seeit" }, button("See it ↓", scrollToFigure, { class: null })));
+  root.append(el("div", { class: "hu hu-seeit" }, button("See it ↓", scrollToFigure)));
   function scrollToFigure() {
     const card = /** @type {HTMLElement} */ (document.querySelector(".st-key-lesson"));
     const picture = pictureAfter(card);

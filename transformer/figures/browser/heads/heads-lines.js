@@ -35,34 +35,21 @@ export function headStyles(heads, theme) {
 // The strongest lines, weakest first: { lines: [{ head, row, column, weight }], omitted, maxOmitted }. `omitted` is the
 // number of lines left out, `maxOmitted` the greatest weight of one.
 export function strongestLines(matrices, limit) {
-  const bins = new Uint32Array(1024);
-  const binOf = (weight) => Math.min(Math.floor(Math.sqrt(weight) * 1023), 1023);
-  let count = 0;
-  for (const { values } of matrices) {
-    for (const weight of values) {
-      if (weight > 0) {
-        bins[binOf(weight)]++;
-        count++;
-      }
-    }
-  }
-  let [last, above] = [1023, 0]; // the last bin drawn, and the number of lines above it
-  while (last > 0 && above + bins[last] < limit) above += bins[last--];
-  const [lines, lastBinLines] = [[], []];
-  matrices.forEach(({ values, nColumns }, head) => {
+  const sorted = new Float32Array(matrices.reduce((size, { values }) => size + values.length, 0));
+  matrices.forEach(({ values }, head) => sorted.set(values, head * values.length));
+  sorted.sort();
+  const least = sorted.at(-limit) ?? 0;
+  const lines = matrices.flatMap(({ values, nColumns }, head) => {
+    const drawn = [];
     values.forEach((weight, i) => {
-      if (!(weight > 0) || binOf(weight) < last) return;
-      const line = { head, row: Math.floor(i / nColumns), column: i % nColumns, weight };
-      (binOf(weight) === last ? lastBinLines : lines).push(line);
+      if (weight > 0 && weight >= least) {
+        drawn.push({ head, row: Math.floor(i / nColumns), column: i % nColumns, weight });
+      }
     });
-  });
-  lastBinLines.sort((a, b) => b.weight - a.weight);
-  const lastBinCount = limit - above;
-  lines.push(...lastBinLines.slice(0, lastBinCount));
-  const omitted = count - lines.length;
-  // The strongest omitted line is the next of the last bin, or else lies in a lower bin.
-  const maxOmitted = omitted ? (lastBinLines[lastBinCount]?.weight ?? ((last / 1023) ** 2)) : 0;
-  return { lines: lines.sort((a, b) => a.weight - b.weight), omitted, maxOmitted };
+    return drawn;
+  }).sort((a, b) => a.weight - b.weight).slice(-limit);
+  const omitted = sorted.filter((weight) => weight > 0).length - lines.length;
+  return { lines, omitted, maxOmitted: omitted ? sorted.at(-lines.length - 1) : 0 };
 }
 
 // The font of the headings above the columns of tokens.

@@ -115,7 +115,7 @@ export function figure1View(container, report) {
     };
     const layerButton = (layer) =>
       button(displayNumber(layer), () => choose(layer), {
-        class: "hu-layer",
+        class: "hu-button hu-layer",
         "aria-pressed": String(layer === chosen),
         "aria-label": `Layer ${displayNumber(layer)}`,
       });

@@ -131,12 +131,10 @@ export function add(a, b, dropout = 0) {
   const { kernels: { run }, drops } = a.tape;
   const count = sum.values.length;
   const seed = dropout && drops ? a.tape.nextDropoutSeed() : 0;
-  const addTo = (
-    from,
-    to,
-  ) => (seed
-    ? run.addDropped(address(from), address(to), count, dropout, seed)
-    : run.addScaled(address(from), 1, address(to), count));
+  const addTo = (from, to) => {
+    if (seed) run.addDropped(address(from), address(to), count, dropout, seed);
+    else run.addScaled(address(from), 1, address(to), count);
+  };
   sum.values.set(a.values);
   addTo(b.values, sum.values);
   a.tape.record(() => {

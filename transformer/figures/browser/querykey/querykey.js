@@ -220,10 +220,10 @@ function calculationTable(w, ctx) {
     columns: ["dimension", "q", "k", combined, "v", "Σ α·v", "key", "score", "weight here", "weight in the trace"],
     rows: [
       ...Array.from(w.q, (x, i) => [i, x, w.k[i], w.product[i], w.value(w.column)[i], w.output[i], "", "", "", ""]),
-      ...columns.names.map((
-        token,
-        j,
-      ) => ["", "", "", "", "", "", token, j < w.visibleCount ? w.scores[j] : "−∞", w.shares[j], w.traced.weights[j]]),
+      ...columns.names.map((token, j) => {
+        const score = j < w.visibleCount ? w.scores[j] : "−∞";
+        return ["", "", "", "", "", "", token, score, w.shares[j], w.traced.weights[j]];
+      }),
     ],
   };
 }

@@ -1,6 +1,7 @@
 // A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
 // Markdown.
 
+import { indices } from "../common/base.js";
 import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../common/naming.js";
 import { HeadWeights } from "../trace/head-weights.js";
 import { unpackTrace } from "../trace/packed-trace.js";
@@ -132,8 +133,8 @@ class TraceWords {
 
   // The rows of all tokens of a target word, as the explorer's address writes them.
   rows(word) {
-    return this.targetWords.numbers.flatMap((number, row) => (number === this.targetPositions[word] ? [`q${row}`] : []))
-      .join(",");
+    const number = this.targetPositions[word];
+    return this.targetWords.numbers.flatMap((other, row) => (other === number ? [`q${row}`] : [])).join(",");
   }
 }
 
@@ -158,16 +159,14 @@ const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => label
 /** @param {string[]} tokens */
 function namesOf(tokens) {
   const words = wordNumbers(tokens);
-  return tokens.map((
-    token,
-    i,
-  ) => (isSpecialToken(token) ? tokenName(token) : pieceName(token, i === 0 || words[i] !== words[i - 1])));
+  const begins = (i) => i === 0 || words[i] !== words[i - 1];
+  return tokens.map((token, i) => isSpecialToken(token) ? tokenName(token) : pieceName(token, begins(i)));
 }
 
 const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;
 
-export const layersOf = (trace) => Array.from({ length: trace.config.n_layers }, (_, layer) => layer);
-export const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head) => head);
+export const layersOf = (trace) => indices(trace.config.n_layers);
+export const headsOf = (trace) => indices(trace.config.n_heads);
 
 // The weights of one head, a row for each query.
 /** @param {Trace} trace @param {string} kind @returns {Float32Array[]} */
@@ -183,9 +182,7 @@ export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\
 /** @param {string} text */
 export const bold = (text) => `**${escaped(text)}**`;
 // A share rounded to whole percent, for guessing; never "100%" for less than all.
-export const roundedPercent = (
-  share,
-) => (share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`);
+export const roundedPercent = (share) => share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`;
 // A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
 export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
 

@@ -85,9 +85,8 @@ function previousWordShares({ trace }) {
     const rows = labels.map((_, n) => n).filter((n) => n > 0 && labels[n] && labels[n - 1]);
     return layersOf(trace).map((layer) => {
       const merged = mergeWords(trace.weights(kind, layer), numbers, numbers);
-      return headsOf(trace).map((
-        head,
-      ) => (rows.length ? mean(rows.map((row) => merged.row(head * labels.length + row)[row - 1])) : 0));
+      const shareOf = (head) => mean(rows.map((row) => merged.row(head * labels.length + row)[row - 1]));
+      return headsOf(trace).map((head) => rows.length ? shareOf(head) : 0);
     });
   };
   return { encoder: sharesOf("encoder", trace.srcTokens), decoder: sharesOf("decoder", trace.tgtTokens) };

@@ -12,7 +12,7 @@ export function headsPage(container, context) {
     ...Object.entries(ablations).map(([value, label]) => el("option", { value }, label)),
   );
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
-  const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
+  const results = el("div", { class: "hu hu-file hu-live-results", "aria-live": "polite" });
   const root = el("div", { hidden: "" }); // until it has something to show
   const waiting = waitingNote();
   const choice = el("label", { class: "hu-live-check", hidden: "" }, "Kind of ablation ", ablation);

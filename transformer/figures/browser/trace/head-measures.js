@@ -1,6 +1,7 @@
 // Measures of heads on one sentence: every measure of transformer/measures that needs no corpus. Each value is
 // a mean over the rows that count; a measure without such rows is left out.
 
+import { indices } from "../common/base.js";
 import { beginsWord, hasLetterOrDigit, isControl, isPunctuation } from "./words.js";
 
 /** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
@@ -40,8 +41,7 @@ export function measureNames(trace, kind) {
 }
 
 /** @returns {number[]} */
-const rowsThatCount = (name, rows) =>
-  Array.from({ length: rows.queries }, (_, i) => i).filter((i) => ROW_MEASURES[name].counts(i, rows));
+const rowsThatCount = (name, rows) => indices(rows.queries).filter((i) => ROW_MEASURES[name].counts(i, rows));
 
 const rounded = (value) => Math.round(value * 1e4) / 1e4;
 const ORDER = [

@@ -1,5 +1,6 @@
 // Packs a trace of the model in this browser for the views, as figures/packed_trace.py does for the app.
 
+import { indices } from "../common/base.js";
 import { siteOf } from "../model/hooks.js";
 import { COARSE, FINE, quantize } from "./packing.js";
 
@@ -14,9 +15,8 @@ const FINE_LIMIT = 1_500_000; // maximum number of weights that are sent with tw
 export function packTrace(trace, { name = "", model = "", id = "", kinds = ATTENTION_KINDS } = {}) {
   const { n_heads, n_layers, d_model, score } = trace.config;
   const candidateRow = ({ token, id, probability }) => [token, id, probability];
-  const layers = Array.from({ length: n_layers }, (_, layer) => layer);
   const weights = kinds.flatMap((kind) =>
-    layers.map((layer) => ({ name: `weights.${kind}.${layer}`, tensor: trace.weights(kind, layer) }))
+    indices(n_layers).map((layer) => ({ name: `weights.${kind}.${layer}`, tensor: trace.weights(kind, layer) }))
   );
   const size = weights.reduce((sum, { tensor }) => sum + tensor.values.length, 0);
   const description = {
@@ -48,8 +48,8 @@ export function packTrace(trace, { name = "", model = "", id = "", kinds = ATTEN
 /** @param {import("../model/translator.js").Trace} trace */
 export const vectorParts = (trace) =>
   ATTENTION_KINDS.flatMap((kind) =>
-    Array.from({ length: trace.config.n_layers }, (_, layer) => layer).flatMap((layer) =>
-      Array.from({ length: trace.config.n_heads }, (_, head) => head).flatMap((head) =>
+    indices(trace.config.n_layers).flatMap((layer) =>
+      indices(trace.config.n_heads).flatMap((head) =>
         VECTOR_NAMES.map((vector) => ({
           name: `${vector}.${kind}.${layer}.${head}`,
           type: "f4",

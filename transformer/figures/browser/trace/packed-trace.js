@@ -1,6 +1,7 @@
 // A trace as it is sent to the views, which derive everything that they draw from it: tokens, decoding steps, and the
 // weights of all heads. figures/packed_trace.py and trace/pack-trace.js pack it. Vectors of heads are sent on demand.
 
+import { indices } from "../common/base.js";
 import { HeadWeights } from "./head-weights.js";
 
 /** @typedef {import("./packing.js").PackedPart} PackedPart */
@@ -59,4 +60,4 @@ export function unpackTrace(description, part) {
 
 // The layers of a kind, as numbers.
 /** @param {ViewTrace} trace @param {string} kind */
-export const layersOfKind = (trace, kind) => Array.from({ length: trace.depths[kind] ?? 0 }, (_, layer) => layer);
+export const layersOfKind = (trace, kind) => indices(trace.depths[kind] ?? 0);

@@ -46,6 +46,8 @@ function noticeWeight(weight) {
   if (weight < CLEAR && weight >= 0.495) return "almost 0.50";
   return weight.toFixed(2);
 }
+// Whether the first numbers that differ are greater in the first list.
+const isGreater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
 const wordIndices = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
 const piecesOf = (numbers, word) =>
   numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
@@ -91,11 +93,8 @@ function clearestAligner(trace) {
   const weight = ([i, j]) => heads[best][i][j];
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
   // Prefer long words: nouns and names rather than articles.
-  const length = ([, j]) => [...columns.labels[source[j]]].length;
-  const [i, j] = clear.reduce((
-    a,
-    b,
-  ) => (length(b) > length(a) || (length(b) === length(a) && weight(b) > weight(a)) ? b : a));
+  const rankOf = ([i, j]) => [[...columns.labels[source[j]]].length, weight([i, j])];
+  const [i, j] = clear.reduce((a, b) => (isGreater(rankOf(b), rankOf(a)) ? b : a));
   return notice(
     "aligns",
     [
@@ -127,7 +126,6 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
   const rankOf = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
-  const isGreater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
   const row = target.map((_, i) => i).reduce((a, b) => (isGreater(rankOf(b), rankOf(a)) ? b : a));
   const unsure = target.length - clear;
   const clarity = !unsure

@@ -101,7 +101,7 @@ export function openTrainer(
   // -- pictures
   const heads = makeHeads(switchOff, showHead);
   const headText = el("p", { class: "hu-note hu-trainer-pointed" });
-  const captionText = el("p", { class: "hu-trainer-caption", role: "status" });
+  const captionText = el("p", { class: "hu-callout hu-trainer-caption", role: "status" });
   const scrubber = el("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "Film: training step" });
   const scrubText = el("span", { class: "hu-note" });
   scrubber.addEventListener("input", () => {
@@ -116,7 +116,7 @@ export function openTrainer(
   });
   const why = button("Why attention? Compare with recurrent models", () => begin(readLink(WHY_ATTENTION)));
   const seeds = button("Compare with five seeds", compare);
-  const verdictText = el("p", { class: "hu-trainer-verdict", role: "status" });
+  const verdictText = el("p", { class: "hu-callout hu-trainer-verdict", role: "status" });
   const checksum = el("p", { class: "hu-note hu-code" });
   const copy = button("Copy link", async () => {
     const link = address(currentLink());
@@ -132,7 +132,7 @@ export function openTrainer(
   const script = button("Export as a PyTorch script", () => {
     attempt(() => download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py"));
   });
-  const resumeOffer = el("p", { class: "hu-trainer-offer", hidden: "" });
+  const resumeOffer = el("p", { class: "hu-callout hu-trainer-offer", hidden: "" });
 
   container.replaceChildren(el(
     "div",

@@ -106,10 +106,8 @@ export class Run {
   exampleOfLength(length) {
     const distance = ({ src }) => Math.abs(src.length - 1 - length);
     const others = this.data.valid.filter((pair) => !this.examples.includes(pair));
-    return (others.length ? others : this.data.valid).reduce((
-      best,
-      pair,
-    ) => (distance(pair) < distance(best) ? pair : best));
+    const pairs = others.length ? others : this.data.valid;
+    return pairs.reduce((best, pair) => (distance(pair) < distance(best) ? pair : best));
   }
 
   checkChange(settings) {
