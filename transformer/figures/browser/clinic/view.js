@@ -117,7 +117,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
       el("p", { class: "hu-note" }, "Solved cases, with attempts, evidence, time and hints. ", NO_PROOF),
       el(
         "div",
-        { class: "hu-trainer-tools" },
+        { class: "hu-line hu-trainer-tools" },
         el("label", {}, "Name ", name),
         button("Save the result", saveResult),
         button("Save as a page to print", () => {
@@ -143,7 +143,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     feedback.textContent = "";
     const title = el("h2", { tabindex: -1 }, given.title);
     root.replaceChildren(
-      el("div", { class: "hu-trainer-bar" }, button("← All cases", showList), status),
+      el("div", { class: "hu-line hu-trainer-bar" }, button("← All cases", showList), status),
       title,
       el("p", { class: "hu-callout" }, given.symptom),
       el("div", { class: "hu-clinic-columns" }, views.node, steps),
@@ -228,7 +228,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     });
     const parts = [
       el("h3", {}, "1. Where do you expect to see the mistake?"),
-      el("div", { class: "hu-clinic-expected" }, ...expectations),
+      el("div", { class: "hu-line hu-clinic-expected" }, ...expectations),
     ];
     if (state.expected) parts.push(...evidenceParts(state));
     if (state.evidence) parts.push(...lineParts(state));
@@ -355,7 +355,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
       ),
       el(
         "div",
-        { class: "hu-trainer-tools" },
+        { class: "hu-line hu-trainer-tools" },
         ...Object.entries(files).map(([name, text]) =>
           button(name, () => download(new Blob([text], { type: "text/x-python" }), name))
         ),

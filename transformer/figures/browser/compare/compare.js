@@ -119,7 +119,7 @@ function compareView(ctx) {
         ),
         el(
           "div",
-          { class: "hu-buttons" },
+          { class: "hu-line" },
           ...differing.slice(0, LISTED_HEADS).map((entry) => headButton(entry, entry.mean / differing[0].mean)),
         ),
       );

@@ -18,7 +18,7 @@ function decodingView(ctx) {
   const forcedNote = el("p", { class: "hu-forced", role: "status" });
   const forcedLine = el(
     "div",
-    { class: "hu-callout hu-forcedline" },
+    { class: "hu-callout hu-line hu-forcedline" },
     forcedNote,
     button("Back to the original", () => ctx.set({ force: "" })),
   );

@@ -42,7 +42,7 @@ function sentence(data) {
 function tokenLine(label, tokens) {
   return el(
     "p",
-    { class: "hu-pieces" },
+    { class: "hu-line hu-pieces" },
     el("span", { class: "hu-label" }, label),
     ...tokens.map(chip),
   );

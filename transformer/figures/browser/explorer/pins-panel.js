@@ -29,7 +29,7 @@ const COUNTING_NOTE =
 
 /** @param {Context} ctx */
 export function makePins(ctx) {
-  const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
+  const words = el("div", { class: "hu-line hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
   const directions = el("div", { class: "hu-segments", role: "group", "aria-label": "Direction" });
   const result = el("p", { class: "hu-pin-result", role: "status" });
   const mosaics = makeKindMosaics("h2", (head) => ctx.set({ ...head, heads: "" }), open);
@@ -39,7 +39,7 @@ export function makePins(ctx) {
   const pinnedPanel = el(
     "div",
     { class: "hu-pinned" },
-    el("div", { class: "hu-pinhead" }, result, directions, button("Unpin", unpin)),
+    el("div", { class: "hu-line hu-pinhead" }, result, directions, button("Unpin", unpin)),
     el(
       "div",
       { class: "hu-pinbody" },
@@ -47,7 +47,7 @@ export function makePins(ctx) {
         "div",
         {},
         mosaics.node,
-        el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")),
+        el("div", { class: "hu-legend" }, bar.node, el("span", {}, "greatest weight between it and another word")),
         notShownNote,
       ),
       el("section", {}, el("h2", {}, "Strongest first"), list),

@@ -106,7 +106,7 @@ export function makeSavedViews(currentTitle) {
   const importFile = () => chooseFile(".json,application/json", async (file) => importViews(await file.text()));
   const buttons = el(
     "div",
-    { class: "hu-saved-acts" },
+    { class: "hu-line" },
     button("Save this view", add, { class: "hu-button hu-saved-first" }),
     html,
     json,
@@ -205,7 +205,7 @@ export function makeSavedViews(currentTitle) {
     return el(
       "li",
       {},
-      el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove),
+      el("div", { class: "hu-line" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove),
       note,
     );
   }

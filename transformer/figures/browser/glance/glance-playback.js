@@ -105,12 +105,12 @@ export function closestChoice(words, forcedWord = -1) {
 export function makePlayback({ force, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
   const sentence = el("p", { class: "hu-glance-sentence" });
-  const alternatives = el("div", { class: "hu-glance-close" });
+  const alternatives = el("div", { class: "hu-line hu-glance-close" });
   const play = button("", toggle, { class: "hu-button hu-glance-play" });
   let shownStep = 0;
   const back = button("‹", () => go(shownStep - 1), { "aria-label": "Previous step" });
   const next = button("›", () => go(shownStep + 1), { "aria-label": "Next step" });
-  const controls = el("div", { class: "hu-glance-controls" }, play, back, next, step);
+  const controls = el("div", { class: "hu-line hu-glance-controls" }, play, back, next, step);
   const details = el("div", { class: "hu-glance-details", role: "status" }, sentence, alternatives);
   const node = el("div", { class: "hu-glance-panel" }, controls, details);
   let drawnKey = "";

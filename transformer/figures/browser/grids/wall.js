@@ -17,7 +17,7 @@ const ORDERS = {
 export function wallView(container, report) {
   let [cards, heads, enlarged, order] = [[], new Map(), [], "name"];
   const drawnCards = new Map(); // the elements of each card
-  const sortButtons = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
+  const sortButtons = el("div", { class: "hu-line hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
   for (const [key, [label]] of Object.entries(ORDERS)) {
     const sort = () => {
       order = key;

@@ -34,7 +34,7 @@ function swatch({ colour, dash }) {
 /** @param {Context} ctx */
 export function makeHeadChips(ctx) {
   const layers = el("select", {});
-  const chips = el("div", { class: "hu-chips", role: "group", "aria-label": "Heads that are shown" });
+  const chips = el("div", { class: "hu-line hu-chips", role: "group", "aria-label": "Heads that are shown" });
   const showLayer = () => ctx.set({ heads: headsText(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) });
   const allButton = button("", showLayer);
   const onlyButton = button("", () => ctx.set({ heads: "" }));
@@ -42,7 +42,7 @@ export function makeHeadChips(ctx) {
     "div",
     { class: "hu-headrow" },
     el("label", { class: "hu-option" }, el("span", {}, "Heads of layer"), layers),
-    el("div", { class: "hu-headset" }, chips, el("div", { class: "hu-sets" }, allButton, onlyButton)),
+    el("div", { class: "hu-headset" }, chips, el("div", { class: "hu-line hu-sets" }, allButton, onlyButton)),
   );
   let builtKey = "";
 

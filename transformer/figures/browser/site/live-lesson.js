@@ -57,7 +57,7 @@ export function openLesson(tabs, site, lesson) {
       "div",
       { class: "hu hu-file hu-live-form" },
       textField.node,
-      el("div", { class: "hu-live-top" }, models, lessonButton),
+      el("div", { class: "hu-line hu-live-top" }, models, lessonButton),
       progress.node,
       problem,
     ),

@@ -9,7 +9,7 @@ export function makeLoading(retry) {
   const bar = el("progress", { class: "hu-live-bar", max: "1", value: "0", "aria-label": "Loading the model" });
   const status = el("p", { class: "hu-live-status", role: "status" });
   const retryButton = button("Try again", retry, { hidden: "" });
-  const node = el("div", { class: "hu-live-loading" }, bar, status, retryButton);
+  const node = el("div", { class: "hu-line hu-live-loading" }, bar, status, retryButton);
 
   /** @param {import("./live-client.js").Loading} loading */
   function show({ model, loaded = 0, bytes = 1, ready = false, stored = false, problem = "" }) {

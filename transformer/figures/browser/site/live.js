@@ -48,7 +48,7 @@ export async function openLive(tabs, site) {
   const top = el("div", { class: "hu-live-page" });
   const body = el("div", { class: "hu-live-body" });
   document.getElementById("hu-live").replaceChildren(
-    el("div", { class: "hu-live-top" }, el("label", { class: "hu-live-languages" }, models), progress.node),
+    el("div", { class: "hu-line hu-live-top" }, el("label", { class: "hu-live-languages" }, models), progress.node),
     ...(isTrained && !trained ? [el("p", { class: "hu-live-note" }, NO_TRAINED_MODEL)] : []),
     top,
     body,

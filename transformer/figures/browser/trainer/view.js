@@ -137,7 +137,7 @@ export function openTrainer(
   container.replaceChildren(el(
     "div",
     { class: `hu hu-explorer hu-trainer${isFile ? " hu-file" : ""}` },
-    el("div", { class: "hu-trainer-bar" }, play, step, again, speed, knobs.task, status),
+    el("div", { class: "hu-line hu-trainer-bar" }, play, step, again, speed, knobs.task, status),
     problem,
     resumeOffer,
     el(
@@ -168,7 +168,7 @@ export function openTrainer(
         why,
         seeds,
         verdictText,
-        el("div", { class: "hu-trainer-tools" }, copy, openInViews, save, openSaved, script),
+        el("div", { class: "hu-line hu-trainer-tools" }, copy, openInViews, save, openSaved, script),
         checksum,
       ),
     ),
