@@ -19,14 +19,9 @@ from tests.figures.film_frames import (
     offset_weights,
     reversed_weights,
 )
-from transformer.figures.film import (
-    FILM_DEFAULTS,
-    film_data,
-    film_page,
-    film_state,
-    opening_kind,
-)
+from transformer.figures.film import FILM_FIELDS, film_data, film_page, opening_kind
 from transformer.figures.packing import COARSE, rounding_error, unpack, weights_of
+from transformer.figures.state import state_of
 from transformer.jobs.shipped import shipped_folders
 from transformer.measures.film_steps import film_steps
 from transformer.measures.role_rules import NONE, Role, aligned_share, roles
@@ -252,10 +247,10 @@ def test_truncated_frames_and_nan_are_left_out() -> None:
 
 
 def test_the_state_is_complete_and_validated() -> None:
-    assert unpacked_film()[0]["start"] == FILM_DEFAULTS
-    assert film_state({"step": "320", "kind": "encoder", "layer": 1, "head": 2}) == {
-        **FILM_DEFAULTS, "step": 320, "kind": "encoder", "layer": 1, "head": 2,
-    }  # fmt: skip
+    defaults = state_of({}, FILM_FIELDS, "film")
+    assert unpacked_film()[0]["start"] == defaults
+    updated = state_of({"step": "320", "kind": "encoder", "layer": 1}, FILM_FIELDS, "film")
+    assert updated == {**defaults, "step": 320, "kind": "encoder", "layer": 1}
     for values, message in [
         ({"kind": "other"}, "kind must be one of auto, encoder, decoder, cross, not 'other'"),
         ({"step": -2}, "step must be a whole number from -1 to 1000000000, not -2"),
@@ -264,7 +259,7 @@ def test_the_state_is_complete_and_validated() -> None:
         ({"view": "heads"}, "The film has no 'view'; it has step"),
     ]:
         with pytest.raises(ValueError, match=re.escape(message)):
-            film_state(values)
+            state_of(values, FILM_FIELDS, "film")
 
 
 def test_film_pages_escape_text() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.figures.packing import COARSE, Part, pack, quantize
-from transformer.figures.state import Field, State
+from transformer.figures.state import Field, state_of
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 from transformer.measures.film_steps import FRAMES, film_steps
@@ -29,7 +29,7 @@ from transformer.measures.shape import clearest_head
 MAX_WEIGHTS = 24_000_000
 """Maximum number of weights in a film, one byte each; with long probes it shows fewer steps."""
 
-_FIELDS = {
+FILM_FIELDS = {
     "step": Field(-1, bounds=(-1, 10**9)),
     "probe": Field(-1, bounds=(-1, 99)),
     "kind": Field("auto", choices=("auto", *KINDS)),
@@ -37,7 +37,6 @@ _FIELDS = {
     "head": Field(-1, bounds=(-1, 999)),
     "size": Field("normal", choices=("normal", "large")),
 }
-FILM_DEFAULTS: State = {name: field.read(field.default) for name, field in _FIELDS.items()}
 """Step -1 is the newest, also when newer ones arrive. Probe -1 is the longest, where roles are most
 reliable. Kind "auto" is the one whose heads have learned the task's pattern (`opening_kind`). Head
 -1 is the one that best follows the alignment at the newest step, or else the clearest one (as in
@@ -78,7 +77,7 @@ def film_data(
             in a run's snapshots. A step that is incomplete or holds invalid weights is left out, so
             the film of a failed run still shows the rest.
         labels: the tokens of each probe: "src", "tgt" and "predicted".
-        start: the initial state where it differs from `FILM_DEFAULTS`.
+        start: the initial state where it differs from the defaults of `FILM_FIELDS`.
         notes: a short note per step, shown next to it: "loss 0.42".
         links: the alignment of each probe where it is known (`roles`).
         ended: whether the run has ended. Then the layer of the first head is drawn above the
@@ -92,7 +91,7 @@ def film_data(
     Raises:
         ValueError: if the state is invalid.
     """
-    state = film_state(start or {})
+    state = state_of(start or {}, FILM_FIELDS, "film")
     probes, complete = _complete_frames(frames, labels)
     cells = sum(array.size for array in complete[next(iter(complete))].values()) if complete else 1
     steps = film_steps(complete, max(2, min(FRAMES, MAX_WEIGHTS // max(cells, 1))))
@@ -159,19 +158,6 @@ def film_page(
     `shared`, it loads the files of `shared_files("film")`."""
     data = film_data(frames, labels, start, exact=exact)
     return packed_page("film", data, title, shared=shared)
-
-
-def film_state(values: Mapping[str, int | str]) -> State:
-    """Return the defaults updated with these values. Raises ValueError if one is invalid."""
-    state = dict(FILM_DEFAULTS)
-    for name, value in values.items():
-        if name not in _FIELDS:
-            raise ValueError(f"The film has no {name!r}; it has {', '.join(FILM_DEFAULTS)}.")
-        try:
-            state[name] = _FIELDS[name].read(value)
-        except ValueError as error:
-            raise ValueError(f"{name} must be {error}, not {value!r}.") from None
-    return state
 
 
 def _complete_frames(

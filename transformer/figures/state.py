@@ -116,18 +116,19 @@ DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.ite
 """The default of every field."""
 
 
-def state_of(values: Mapping[str, int | str]) -> State:
-    """Return the defaults updated with these values. Raises ValueError if one is invalid."""
-    state = dict(DEFAULTS)
+def state_of(
+    values: Mapping[str, int | str],
+    fields: Mapping[str, Field] = FIELDS,
+    figure: str = "explorer",
+) -> State:
+    """Return the fields' defaults updated with these values; raise ValueError if one is invalid."""
+    state: State = {name: field.read(field.default) for name, field in fields.items()}
     for name, value in values.items():
-        if name not in DEFAULTS:
-            valid_names = ", ".join(DEFAULTS)
-            raise ValueError(
-                f"The explorer has no {name!r}; it has {valid_names}"
-                f"{did_you_mean(name, DEFAULTS) or '.'}"
-            )
+        if name not in fields:
+            hint = did_you_mean(name, fields) or "."
+            raise ValueError(f"The {figure} has no {name!r}; it has {', '.join(fields)}{hint}")
         try:
-            state[name] = FIELDS[name].read(value)
+            state[name] = fields[name].read(value)
         except ValueError as error:
             raise ValueError(f"{name} must be {error}, not {value!r}.") from None
     return state
