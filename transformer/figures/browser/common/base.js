@@ -114,6 +114,21 @@ export function listenForPointing(node, point) {
   node.addEventListener("blur", () => point(false));
 }
 
+// Calls `redraw`, at most once a frame, when a node has another size; the theme's colours may be others then, too.
+/** @param {Element} node @param {() => void} redraw @returns {() => void} a function that ends this */
+export function listenForResize(node, redraw) {
+  let request = 0;
+  const observer = new ResizeObserver(() => {
+    cancelAnimationFrame(request);
+    request = requestAnimationFrame(redraw);
+  });
+  observer.observe(node);
+  return () => {
+    observer.disconnect();
+    cancelAnimationFrame(request);
+  };
+}
+
 /** @param {number} count @returns {number[]} 0, 1, …, count − 1 */
 export const indices = (count) => Array.from({ length: count }, (_, i) => i);
 

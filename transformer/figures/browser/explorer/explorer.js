@@ -3,7 +3,7 @@
 // changed the state. `live`: a server answers reports with missing data; `canForce`: it can translate again with
 // a forced token.
 
-import { button, clampIndex, colours, el, printColours } from "../common/base.js";
+import { button, clampIndex, colours, el, listenForResize, printColours } from "../common/base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../common/help.js";
 import { combinedHeads, matrixOf } from "../common/matrix.js";
 import { MEASURES, sinkNote } from "../common/measures.js";
@@ -38,7 +38,6 @@ export function explorerView(root, report, views, live = false, canForce = live)
   let secondKind = ""; // what the second side is: "other" or "force"
   let exact = null; // the page's last setting
   let reportTimer = 0;
-  let frameRequest = 0;
   const openViews = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
 
@@ -134,7 +133,6 @@ export function explorerView(root, report, views, live = false, canForce = live)
     const [side] = store.sides;
     if (!isSameTrace) headNotices = null;
     const getNotices = () => headNotices ??= notices(side.trace, header.aligner);
-    resized.observe(frame);
     if (!state || visitNumber !== header.visit) {
       visitNumber = header.visit;
       state = startState(side, { ...header.defaults, ...header.start }, getNotices);
@@ -226,11 +224,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
     tabs.querySelector("[aria-selected=true]").focus();
   });
 
-  // Redraw at most once a frame while the window is resized.
-  const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(frameRequest);
-    frameRequest = requestAnimationFrame(redraw);
-  });
+  const endResize = listenForResize(frame, redraw);
 
   return {
     show,
@@ -238,8 +232,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
     store,
     ctx,
     close: () => {
-      resized.disconnect();
-      cancelAnimationFrame(frameRequest);
+      endResize();
       clearTimeout(reportTimer);
       exportMenu.close();
       dataTable.close();

@@ -2,7 +2,7 @@
 // steps. `.show(bytes)` takes the data of figures/film.py. The selection stays in the browser, as all frames
 // are loaded.
 
-import { colours, el, printColours } from "../common/base.js";
+import { colours, el, listenForResize, printColours } from "../common/base.js";
 import { frameOf, makeFilm, shortRole, stepName } from "./film-data.js";
 import { makeChanges, makeScrubber } from "./film-scrubber.js";
 import { heatmapView } from "../explorer/heatmap.js";
@@ -27,7 +27,7 @@ export function filmView(root) {
   let cell = { row: -1, column: -1, zoom: 0 };
   let resolvedState = null; // the state with actual numbers instead of -1
   let [side, theme, frame, filmVersion, name] = [null, null, 0, 0, ""];
-  let [playTimer, frameRequest, exact] = [0, 0, 1];
+  let [playTimer, exact] = [0, 1];
 
   /** @type {any} */
   const ctx = {
@@ -185,17 +185,12 @@ export function filmView(root) {
     else return;
     event.preventDefault();
   });
-  const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(frameRequest);
-    frameRequest = requestAnimationFrame(redraw);
-  });
-  resized.observe(pane);
+  const endResize = listenForResize(pane, redraw);
 
   return {
     show,
     close: () => {
-      resized.disconnect();
-      cancelAnimationFrame(frameRequest);
+      endResize();
       clearTimeout(playTimer);
       playTimer = 0;
       exportMenu.close();

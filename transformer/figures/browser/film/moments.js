@@ -1,7 +1,7 @@
 // One corner of a weight matrix under Adam: the matrices of its last update, and that update written out for
 // one entry. `.show(data)` takes the data of figures/moments.py.
 
-import { ARROWS, clampIndex, colours, el } from "../common/base.js";
+import { ARROWS, clampIndex, colours, el, listenForResize } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { numberParts, numberText } from "../common/numbers.js";
 
@@ -151,10 +151,7 @@ export function momentsView(container) {
     event.preventDefault();
     select({ row: clampIndex(entry.row + down, rows), column: clampIndex(entry.column + right, columns) });
   });
-  const resized = new ResizeObserver(redraw); // colours of a theme that has changed
-  resized.observe(frame);
-
-  return { show, close: () => resized.disconnect() };
+  return { show, close: listenForResize(frame, redraw) };
 }
 
 const sizeOfMatrix = ({ matrices: { value } }) => [value.length, value[0].length];

@@ -4,7 +4,7 @@
 // opens that head in the explorer, `report({ depth })` another depth of the page.
 
 import { writeAddress } from "../common/address.js";
-import { button, el } from "../common/base.js";
+import { button, el, listenForResize } from "../common/base.js";
 import { makeField } from "./glance-field.js";
 import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
@@ -35,7 +35,7 @@ export function unpackGlance(bytes, more = {}) {
 
 export function glanceView(root, report) {
   let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
-  let [timer, alternativesTimer, dimTimer, layoutRequest] = [0, 0, 0, 0];
+  let [timer, alternativesTimer, dimTimer] = [0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
   let pointedHead = /** @type {Head | null} */ (null); // in the strip; its bands are drawn instead of the shown head's
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
@@ -196,14 +196,10 @@ export function glanceView(root, report) {
     if (advanced || !timer) playback.draw(withHead(data, pointedHead), step, Boolean(timer), isFast);
   }
 
-  const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(layoutRequest);
-    layoutRequest = requestAnimationFrame(() => {
-      stage.layoutBands();
-      field.fitHeight();
-    });
+  const endResize = listenForResize(stage.node, () => {
+    stage.layoutBands();
+    field.fitHeight();
   });
-  resized.observe(stage.node);
   document.fonts.ready.then(() => stage.layoutBands());
 
   return {
@@ -211,8 +207,7 @@ export function glanceView(root, report) {
     close: () => {
       for (const timeout of [timer, alternativesTimer, dimTimer]) clearTimeout(timeout);
       timer = 0;
-      resized.disconnect();
-      cancelAnimationFrame(layoutRequest);
+      endResize();
       field.close();
     },
   };

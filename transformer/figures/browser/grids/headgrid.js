@@ -1,7 +1,7 @@
 // Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
 // figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
-import { button, colours, el, moveInGrid, textOn } from "../common/base.js";
+import { button, colours, el, listenForResize, moveInGrid, textOn } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 
 export function headgridView(container, report) {
@@ -88,7 +88,5 @@ export function headgridView(container, report) {
     report({ grid: name, row: r, column: c });
   }
 
-  const resized = new ResizeObserver(redraw); // the theme's colours may have changed
-  resized.observe(frame);
-  return { show, close: () => resized.disconnect() };
+  return { show, close: listenForResize(frame, redraw) };
 }

@@ -1,7 +1,7 @@
 // All heads of all kinds as small buttons: each switches a head, layer, column or kind on or off. `.show(bytes)` takes
 // the data of figures/switchboard.py; `report({ off })` is called for every switch.
 
-import { button, colours, el, indices, moveInGrid, setIfChanged } from "../common/base.js";
+import { button, colours, el, indices, listenForResize, moveInGrid, setIfChanged } from "../common/base.js";
 import { headOfCode, readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { unpack } from "../trace/packing.js";
@@ -142,7 +142,5 @@ export function switchboardView(container, report) {
     );
   }
 
-  const resized = new ResizeObserver(redraw); // the theme's colours may have changed
-  resized.observe(frame);
-  return { show, close: () => resized.disconnect() };
+  return { show, close: listenForResize(frame, redraw) };
 }

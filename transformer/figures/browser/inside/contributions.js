@@ -2,7 +2,7 @@
 // values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
-import { ARROWS, colours, el, tokenText } from "../common/base.js";
+import { ARROWS, colours, el, listenForResize, tokenText } from "../common/base.js";
 import {
   cellAt,
   drawTable,
@@ -191,12 +191,11 @@ export function contributionsView(container, report) {
     return { node, draw };
   }
 
-  const resized = new ResizeObserver(redraw);
-  resized.observe(frame);
+  const endResize = listenForResize(frame, redraw);
   return {
     show,
     close: () => {
-      resized.disconnect();
+      endResize();
       clearTimeout(reportTimer);
     },
   };

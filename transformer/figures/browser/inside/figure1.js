@@ -2,7 +2,7 @@
 // is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
-import { button, clampIndex, colours, el, indices, svgNode } from "../common/base.js";
+import { button, clampIndex, colours, el, indices, listenForResize, svgNode } from "../common/base.js";
 import { displayNumber, layerName } from "../common/naming.js";
 import { paintPixels } from "../common/thumbnail.js";
 import { unpack } from "../trace/packing.js";
@@ -136,16 +136,14 @@ export function figure1View(container, report) {
     const next = ends[event.key] ?? clampIndex(index + ARROW_STEPS[event.key], header.boxes.length);
     if (next !== index) openBox(header.boxes[next].id);
   });
-  const resized = new ResizeObserver(() => {
+  const endResize = listenForResize(frame, () => {
     if (!header || !frame.isConnected) return;
     if (drawingForWidth(header.drawings, frame.clientWidth) === drawing) {
       paintThumbnails();
       scrollToOpenBox();
     } else draw();
   });
-  resized.observe(frame);
-
-  return { show, close: () => resized.disconnect() };
+  return { show, close: endResize };
 }
 
 const NAVIGATION_HEIGHT = 60; // pixels at the top of the screen that the navigation covers

@@ -2,7 +2,7 @@
 // twice: as an overview, and below it the columns in a frame, enlarged. `.show(bytes)` takes the data of
 // figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
-import { ARROWS, button, clampIndex, colours, el, indices, tokenText } from "../common/base.js";
+import { ARROWS, button, clampIndex, colours, el, indices, listenForResize, tokenText } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { cellNumber, tensorNumber } from "../common/numbers.js";
 import { makeStage } from "../common/stage.js";
@@ -183,14 +183,13 @@ export function tensorsView(container, report) {
     hovered = null;
     redraw();
   });
-  const resized = new ResizeObserver(redraw);
-  resized.observe(frame);
+  const endResize = listenForResize(frame, redraw);
 
   const view = { redrawIf: (other) => header && columnsKey() === other && redraw() };
   return {
     show,
     close: () => {
-      resized.disconnect();
+      endResize();
       clearTimeout(reportTimer);
       OPEN_VIEWS.delete(view);
     },
