@@ -18,7 +18,6 @@ from transformer.training.layer_race import (
     VALID_PER_DISTANCE,
     make_layer_run_config,
 )
-from transformer.training.learner import numeric_environment
 from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
@@ -121,33 +120,6 @@ def test_a_resumed_run_takes_the_same_steps(tmp_path: Path) -> None:
     assert losses(interrupted) == losses(reference)
     steps = [evaluation["step"] for evaluation in interrupted.examples()]
     assert steps == [evaluation["step"] for evaluation in reference.examples()]
-
-
-def test_run_stops_on_request_and_can_be_resumed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = make_run(tmp_path / "run")
-    monkeypatch.setattr("transformer.training.trainer.CONTROL_POLL_SECONDS", 0.0)
-    with call_at_step(7, lambda: run.write_control(command="stop")):
-        assert train_run(run.path) == "cancelled"
-    state = run.state()
-    assert state.pop("precision") == "fp32"
-    assert numeric_environment().keys() <= state.keys()
-    assert {k: v for k, v in state.items() if k not in numeric_environment()} | {"seconds": 0} == {
-        "status": "cancelled",
-        "reason": "stopped after step 7",
-        "step": 7,
-        "seconds": 0,
-        "device": "cpu",
-    }
-    assert train_run(run.path) == "finished"  # continues from the save
-    assert [step for step, _ in losses(run)] == [*range(1, 21)]
-
-
-def test_nonfinite_loss_fails_with_a_sentence(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", learning_rate=1e30, clip_norm=0.0)
-    assert train_run(run.path) == "failed"
-    assert "lower the learning rate, or raise warmup above 5" in run.state()["reason"]
 
 
 def test_convolution_learns_within_its_receptive_field_only(tmp_path: Path) -> None:

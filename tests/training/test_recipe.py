@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,6 @@ from transformer.training.estimate import (
     workload,
 )
 from transformer.training.recipe import make_run_config
-from transformer.training.run_folder import RunFolder
-from transformer.training.train_folder import train_run
 
 
 @pytest.mark.parametrize("task", [*TASKS, None])
@@ -113,24 +110,3 @@ def test_workload_has_the_lengths_of_training(
     measured_workload = workload(make_run_config(), pairs)
     assert (measured_workload.n_src, measured_workload.n_tgt) == lengths
     assert Workload.from_dict(measured_workload.to_dict()) == measured_workload
-
-
-def test_same_seed_trains_the_same_model(
-    tmp_path: Path,
-) -> None:
-    shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.1, "steps": 6}
-    weights = {}
-    for name, seed in (("first", 3), ("same seed", 3), ("other seed", 4)):
-        run = RunFolder(tmp_path / name)
-        run.path.mkdir()
-        options = {"n_train": 100, "n_valid": 10}
-        run.write_config(
-            make_run_config("reverse", settings={**shape, "seed": seed}, options=options)
-        )
-        assert train_run(run.path) == "finished"
-        state = run.state()
-        assert (state["precision"], state["threads"]) == ("fp32", 1)
-        assert state["torch"] == torch.__version__
-        assert state["units"] == torch.backends.cpu.get_cpu_capability()
-        weights[name] = (run.checkpoint_path / "model.safetensors").read_bytes()
-    assert weights["first"] == weights["same seed"] != weights["other seed"]

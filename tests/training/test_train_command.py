@@ -131,7 +131,10 @@ def test_invalid_text_gives_a_one_sentence_error(case: str, train: Train, tmp_pa
     # The next call in the same folder, with a correct text, is not affected.
     config = tmp_path / "run" / "config.json"
     if config.is_file():
-        assert not RunFolder(tmp_path / "run").is_prepared
+        run = RunFolder(tmp_path / "run")
+        assert not run.is_prepared
+        assert run.state()["status"] == "failed"
+        assert message in run.state()["reason"]
 
 
 def test_a_correct_text_is_trained_after_an_error(
