@@ -1,4 +1,4 @@
-"""Every page: the larger size, accessibility, the content policy, the width of a phone."""
+"""Every page: the larger size, accessibility, the visible focus, the width of a phone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import wait_for_script_run, wait_until
+from tests.browser.visible_focus import FOCUSED, invisible_tab_stops, is_visible
+from tests.live_app import open_expander, wait_for_script_run, wait_until
 from transformer.figures.views import EXPLORER
 from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.research import EXPERIMENTS
@@ -102,9 +103,17 @@ CHECKED_PAGES = {
         *(path for path in PATHS if path not in ("", "inside", "research")),
         "train?run=toy-reverse",
         "train?here=task%3Dcopy%3Bsteps%3D20",
-        "learn?lesson=row",
+        *(f"learn?lesson={name}" for name in ("row", "umbrella", "cosine", "end")),
     ],
 }
+FOCUS_PAGES = {
+    "",
+    *("?depth=heads&view=heads", "?depth=steps", "?depth=off&off=c3"),
+    *("inside", "inside?tab=positions&topic=order"),
+    *("research", "research?experiment=attribution"),
+    *("learn", "learn?lesson=row", "train", "train?run=toy-reverse", "class", "glossary"),
+}
+"""Pages of which all tab stops are visited."""
 PICTURES = {
     "inside": "*:has(> .hu-figure1)",
     "inside?tab=positions&topic=order": ".js-plotly-plot",
@@ -135,16 +144,17 @@ def stable_snapshot(page: Page) -> str:
 
 
 def check_page(page: Page, address: str) -> None:
-    """Check axe-core's rules in both colour schemes, names and heading levels. What the content
-    policy blocks is an error in the console, which `new_page` reports."""
+    """Check axe-core's rules in both colour schemes, names, heading levels and the width. What the
+    content policy blocks is an error in the console, which `new_page` reports."""
     page.set_viewport_size({"width": 1400, "height": 900})
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
     wait_for_script_run(page)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)  # files loaded after the page
-    assert not violations_of(page)
     tree = stable_snapshot(page)
+    wait_for_script_run(page)  # of what follows the first picture, such as alternatives
+    assert not violations_of(page)
     names = Counter(re.findall(r"- '?(button(?: \"(?:[^\"\\]|\\.)*\")?)", tree))
     assert not {name for name, count in names.items() if count > 1} - REPEATED_NAMES
     levels = [int(level) for level in re.findall(r"- '?heading .*\[level=(\d)\]", tree)]
@@ -159,7 +169,7 @@ def check_page(page: Page, address: str) -> None:
 
 
 @pytest.mark.parametrize("area", CHECKED_PAGES)
-def test_every_page_is_accessible_fits_a_phone_and_begins_with_its_picture(
+def test_every_page_is_accessible_shows_the_focus_and_fits_a_phone(
     bundled_app: str, page: Page, area: str
 ) -> None:
     for path in CHECKED_PAGES[area]:
@@ -168,4 +178,33 @@ def test_every_page_is_accessible_fits_a_phone_and_begins_with_its_picture(
             page.set_viewport_size({"width": width, "height": height})
             picture = page.locator(PICTURES[path]).first
             expect(picture).to_be_visible()
-            assert 0 < bounding_box(picture)["y"] <= limit, (path, width)
+            top = bounding_box(picture)["y"]
+            assert 0 < top <= limit, f"the picture of {path} begins at {top} px, {width} px wide"
+        page.set_viewport_size({"width": 1400, "height": 900})
+        for scheme in ("dark", "light") if path in FOCUS_PAGES else ():
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            invisible = invisible_tab_stops(page, with_navigation=path == "")
+            assert not invisible, f"the focus is invisible at {path} ({scheme}): {invisible}"
+
+
+def test_the_focus_is_visible_in_a_popover_and_on_the_tools_of_a_table(
+    bundled_app: str, new_page: NewPage
+) -> None:
+    """A popover is outside of the app's element; the tools appear when the mouse is over them."""
+    page = new_page(1366, alone=True, reduced_motion="reduce")
+    page.goto(bundled_app + "/?depth=steps")
+    wait_for_script_run(page)
+    page.get_by_test_id("stPopoverButton").first.press("Enter")
+    choice = page.get_by_test_id("stPopoverBody").get_by_role("radio").first
+    choice.focus()
+    # A popover keeps the focus, so there is no picture without it.
+    expect(choice).to_have_css("outline-style", "solid")
+    expect(choice).to_have_css("outline-width", "3px")
+    page.goto(bundled_app + "/research?experiment=roles")
+    wait_for_script_run(page)
+    open_expander(page, "heads as a table")
+    page.keyboard.press("Tab")
+    tool = page.get_by_test_id("stElementToolbar").get_by_role("button").first
+    tool.focus()
+    expect(tool).to_be_focused()
+    assert is_visible(page, page.evaluate(FOCUSED)), "the tool of the table"

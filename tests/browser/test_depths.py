@@ -7,8 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.app_pages import address, open_depth
-from tests.browser.conftest import NewPage
+from tests.browser.app_pages import address, open_depth, wait_for_address
 from tests.browser.home_page import open_home, wait_for_all_words
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
@@ -43,26 +42,57 @@ def translation(page: Page, depth: str) -> Locator:
     return page.get_by_text(re.compile("^French:"))
 
 
-def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
+def test_a_sentence_is_typed_at_every_depth_read_token_by_token_and_compared(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
-    for depth in ("heads", "steps", "off"):
+    expected = en_fr.translate(SECOND)
+    for depth in ("heads", "off", "steps"):
         page.goto(f"{bundled_app}/?depth={depth}&text={FIRST}")
         field = page.get_by_label("English")
         expect(translation(page, depth)).to_contain_text(en_fr.translate(FIRST).text.split()[-2])
         wait_for_script_run(page)
         field.fill("")
-        field.press_sequentially(SECOND, delay=30)
-        for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
+        field.press_sequentially(SECOND, delay=30)  # without Enter: a pause in typing is enough
+        for word in expected.text.rstrip(" ?").split():
             expect(translation(page, depth)).to_contain_text(word)
         wait_for_script_run(page)
         assert {"depth": depth, "text": SECOND}.items() <= address(page)[1].items()
         expect(field).to_have_value(SECOND)
         expect(field).to_be_focused()
         page.reload()
-        for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
+        for word in expected.text.rstrip(" ?").split():
             expect(translation(page, depth)).to_contain_text(word)
         expect(field).to_have_value(SECOND)
+
+    tokens = page.locator(".hu-pieces").nth(1).locator(".hu-chip")
+    expect(tokens).to_have_count(0)  # a newcomer sees words
+    wait_for_script_run(page)
+    page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
+    expect(page.locator(".hu-chosen .hu-chip")).to_have_text(list(expected.tokens))
+    expect(tokens).to_have_text(list(expected.tokens))
+    expect(page.locator(".hu-steps tbody tr")).to_have_count(len(expected.tokens))
+    wait_for_address(page, "/", model="en-fr", depth="steps", text=SECOND, exact="1")
+    open_depth(page, "All heads")
+    expect(page.locator(".hu-code")).to_contain_text("trace.weights")
+    assert "exact=1" in page.url
+
+    page.goto(f"{bundled_app}/?depth=heads&text={SECOND}&view=compare")
+    expect(page.locator(".hu-view canvas").first).to_be_visible()  # the default second sentence
+    page.get_by_test_id("stPopover").get_by_role("button", name="Compare").click()
+    page.get_by_role("textbox", name="Another sentence").fill("A pilot finds bread.")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hu-view")).to_contain_text("A pilot finds bread.")
+    expect(page.locator(".hu-view canvas").first).to_be_visible()
+
+    page.goto(f"{bundled_app}/?depth=heads&text={SECOND}&view=decoding&step=1&exact=1")
+    candidate = next(c for c in expected.steps[1].candidates if c.id != expected.ids[1])
+    forced = en_fr.translate(SECOND, prefix=[expected.ids[0], candidate.id])
+    row = page.locator(".hu-steps tbody tr").nth(1)
+    row.get_by_role("button", name=re.compile(re.escape(candidate.token))).first.click()
+    force = "(force) => new URLSearchParams(location.search).get('force') === force"
+    wait_until(page, force, f"1:{candidate.id}")
+    chosen = page.locator(".hu-steps tbody .hu-chosen .hu-chip")
+    expect(chosen).to_have_text(list(forced.tokens))
 
 
 @pytest.mark.journey
@@ -102,16 +132,3 @@ def test_a_head_is_switched_off_at_one_depth_and_on_at_another(
     open_depth(page, "Bands")
     wait_for_depth(page, "Bands", FIRST)
     expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
-
-
-def test_a_finger_finds_every_candidate_and_link_of_a_step(
-    bundled_app: str, new_page: NewPage
-) -> None:
-    page = new_page(360, alone=True, has_touch=True, is_mobile=True)
-    page.goto(f"{bundled_app}/?depth=steps")
-    wait_for_depth(page, "Step by step", "I am a student.")
-    heights = page.locator(".hu-steps :is(.hu-more, button.hu-candidate)").evaluate_all(
-        "(buttons) => buttons.map((button) => button.getBoundingClientRect().height)"
-    )
-    assert len(heights) > 4
-    assert min(heights) >= 24

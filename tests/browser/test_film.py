@@ -67,14 +67,13 @@ def layers_on_screen(page: Page) -> list[str]:
     return page.locator(".hu-film .hu-grid .hu-row").all_inner_texts()
 
 
-def test_a_film_is_played_and_its_steps_are_selected(page: Page, tmp_path: Path) -> None:
+def check_steps_are_selected(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     check_step(page, 100)
     expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
     expect(page.locator(".hu-role-now")).to_contain_text(
         "Layer 2, head 3: reads backwards. 100% of the rows"
     )
-
     slider(page).focus()
     for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
         page.keyboard.press(key)
@@ -102,6 +101,8 @@ def test_a_film_is_played_and_its_steps_are_selected(page: Page, tmp_path: Path)
     assert header[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
     assert len(rows) == 5
 
+
+def check_a_picture_has_its_weights(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
     picture = page.get_by_role("radio", name="layer 2, head 3").locator("canvas")
     read_pixels = """(node) => {
@@ -118,6 +119,8 @@ def test_a_film_is_played_and_its_steps_are_selected(page: Page, tmp_path: Path)
     dark = after[..., :3].sum(-1).argmin(-1)
     np.testing.assert_array_equal(dark, FRAMES[100]["0.cross"][1, 2].argmax(-1))
 
+
+def check_playing(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     button = page.locator(".hu-play")
     button.click()
@@ -153,16 +156,8 @@ def test_a_film_is_played_and_its_steps_are_selected(page: Page, tmp_path: Path)
     expect(page.locator(".hu-play")).to_have_text("Play")
     check_step(page, 100)
 
-    page.emulate_media(reduced_motion="reduce")
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, play=True)
-    check_step(page, 100)
-    expect(page.locator(".hu-play")).to_have_text("Play")
 
-
-def test_a_film_that_grows_or_is_redrawn_keeps_its_step_head_and_focus(
-    page: Page, tmp_path: Path
-) -> None:
+def check_a_film_keeps_its_head_and_step_when_redrawn(page: Page, tmp_path: Path) -> None:
     """The page is redrawn when a run ends or is stopped; the film once jumped to step 0."""
     open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
@@ -186,6 +181,8 @@ def test_a_film_that_grows_or_is_redrawn_keeps_its_step_head_and_focus(
     show_steps(page, [*STEPS, 128], name="another")
     check_step(page, 128)
 
+
+def check_the_clearest_layer_is_first_when_a_run_has_ended(page: Page, tmp_path: Path) -> None:
     open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
     check_step(page, 100)  # of layer 1, head 2
@@ -200,6 +197,8 @@ def test_a_film_that_grows_or_is_redrawn_keeps_its_step_head_and_focus(
     page.get_by_role("button", name="Decoder self-attention", exact=True).click()
     assert layers_on_screen(page) == ["1", "2"], "its clearest head is in layer 1"
 
+
+def check_a_growing_film(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, STEPS[:4])
     page.get_by_role("radio", name="layer 1, head 2").click()
     page.get_by_role("radio", name="layer 1, head 2").press("ArrowRight")
@@ -220,3 +219,19 @@ def test_a_film_that_grows_or_is_redrawn_keeps_its_step_head_and_focus(
     expect(page.locator(".hu-play")).to_be_disabled()
     show_steps(page, STEPS)
     check_step(page, 100)
+
+
+def test_a_film_is_played_scrubbed_and_keeps_its_place_while_it_grows(
+    page: Page, tmp_path: Path
+) -> None:
+    check_steps_are_selected(page, tmp_path)
+    check_a_picture_has_its_weights(page, tmp_path)
+    check_playing(page, tmp_path)
+    check_a_film_keeps_its_head_and_step_when_redrawn(page, tmp_path)
+    check_the_clearest_layer_is_first_when_a_run_has_ended(page, tmp_path)
+    check_a_growing_film(page, tmp_path)
+    page.emulate_media(reduced_motion="reduce")
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, play=True)
+    check_step(page, 100)
+    expect(page.locator(".hu-play")).to_have_text("Play")

@@ -1,5 +1,4 @@
-"""The lessons in a browser with the bundled checkpoints: the whole course by clicks, and
-the position of its card."""
+"""The whole course by clicks, with the bundled checkpoints."""
 
 from __future__ import annotations
 
@@ -7,8 +6,6 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import violations_of
-from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run
 from transformer.ui.base.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import CORE
@@ -62,54 +59,3 @@ def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> 
     expect(page.get_by_text(f"{n_questions} of {len(CORE)} lessons done")).to_be_visible()
     page.get_by_role("button", name="Reset answers").click()
     expect(page.get_by_text(f"0 of {len(CORE)} lessons done")).to_be_visible()
-
-
-def client_rect(page: Page, selector: str) -> dict[str, float]:
-    values: dict[str, float] = page.locator(selector).first.evaluate(
-        "(node) => { const { top, bottom, left, right } = node.getBoundingClientRect();"
-        " return { top, bottom, left, right }; }"
-    )
-    return values
-
-
-def scroll(page: Page, pixels: int) -> None:
-    page.locator(".stMain").evaluate("(node, pixels) => node.scrollTo(0, pixels)", pixels)
-    page.wait_for_timeout(300)
-
-
-def test_the_card_of_a_lesson_stays_visible_and_is_accessible(bundled_app: str, page: Page) -> None:
-    page.goto(f"{bundled_app}/learn?lesson=norm")
-    assert answer_if_asked(page)
-    page.locator(".st-key-inside-map").wait_for()
-    for width in (1400, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        scroll(page, 500)
-        card_rect = client_rect(page, ".st-key-lesson")
-        assert 0 <= card_rect["top"] <= 120
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        if width > 1100:
-            map_rect = client_rect(page, ".st-key-inside-map")
-            assert card_rect["right"] <= map_rect["left"]
-            assert map_rect["top"] < 300  # the map stays visible next to the box
-            assert map_rect["right"] <= client_rect(page, ".st-key-inside-top")["left"]
-    # On a phone the card leaves space for the picture.
-    box = bounding_box(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
-    assert box["y"] + box["height"] <= 0.55 * 900
-
-    page.set_viewport_size({"width": 1400, "height": 900})
-    for name in ("umbrella", "cosine", "end"):
-        page.goto(f"{bundled_app}/learn?lesson={name}")
-        if name == "end":
-            expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
-        else:
-            expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
-            expect(page.locator(".st-key-lesson-next")).to_be_visible()
-        wait_for_script_run(page)
-        assert not violations_of(page), name
-        if name != "end":
-            answer_if_asked(page)
-            page.mouse.move(0, 0)
-            assert not violations_of(page), name
-        page.emulate_media(color_scheme="dark")
-        assert not violations_of(page, colours=True), name
-        page.emulate_media(color_scheme="light")

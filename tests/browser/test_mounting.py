@@ -1,8 +1,8 @@
-"""Views as Streamlit components, and how the app's browser requests their scripts.
+"""Views as Streamlit components.
 
 Streamlit imports a view's script, in which all its modules are joined, and calls its default export
-with new data and a parent element in a shadow root. The browser requests the script once, caches
-it, and requests it again after a failure."""
+with new data and a parent element in a shadow root. `test_storage.py` checks that the browser
+requests a script once, `view-loader.test.js` that it requests it again after a failure."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_html
 from tests.figures.fake_traces import GRID
-from tests.live_app import wait_for_script_run
 from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data
-from transformer.figures.views import COMPONENTS, served_script
-from transformer.ui.services.view_scripts import FOLDER, path
+from transformer.figures.views import COMPONENTS
 
 MOUNT = """async ([code, style]) => {
   const script = new Blob([code], { type: "text/javascript" });
@@ -120,28 +117,3 @@ def test_views_are_created_once_and_messages_are_sent_one_by_one(empty_page: Pag
         (Path(figures.__file__).parent / "browser/common/mount.js").read_text("utf-8"),
     )
     assert messages == [["button"], ["glance"], ["page"], ["button"], ["new-fragment"], ["page"]]
-
-
-def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    requests: list[str] = []
-    sizes: list[int] = []
-    page.on(
-        "request", lambda request: requests.append(request.url) if FOLDER in request.url else None
-    )
-
-    def record_frame_sizes(socket: Any) -> None:
-        socket.on("framereceived", lambda frame: sizes.append(len(frame)))
-
-    page.on("websocket", record_frame_sizes)
-    page.goto(f"{app}/?depth=heads&text=Hello.")
-    page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    wait_for_script_run(page)
-    sizes.clear()
-    page.goto(f"{app}/?depth=heads&text=Good night.")
-    expect(page.get_by_label("English")).to_have_value("Good night.")
-    page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    wait_for_script_run(page)
-    explorers = [url for url in requests if "/explorer-" in url]
-    assert {url.removeprefix(f"{app}/") for url in explorers} == {path("explorer")}
-    assert 0 < sum(sizes) < len(served_script("explorer"))

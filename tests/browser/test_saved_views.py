@@ -7,10 +7,10 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.app_pages import wait_for_address
+from tests.browser.app_pages import TEXT, address, wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import wait_for_script_run
+from tests.live_app import wait_for_script_run, wait_until
 
 NOTE = 'Look at <b>lamp</b> & "hides" <img src=x onerror="document.title=\'stolen\'">'
 
@@ -100,7 +100,44 @@ def test_a_view_is_shared_printed_saved_exported_and_imported(
     expect(dialog.get_by_role("link", name="Open: x")).to_have_count(0)
 
 
-def test_a_link_is_shared_without_a_clipboard(app: str, new_page: NewPage) -> None:
+VIEWS = (
+    "view=heads&kind=decoder&layer=1&head=3&heads=1.3,0.2&tokens=q2,k1",
+    "view=model&measure=entropy&order=measure",
+    "view=heatmap&kind=encoder&layer=1&head=0&combine=mean&exact=1&special=hidden&scale=row",
+    "view=query-key&layer=0&head=1&row=2&column=1",
+    "view=decoding&layer=0&head=1&step=2&method=beam",
+    "view=compare&layer=0&head=1&other=A pilot finds bread.",
+)
+IN_VIEW = "(new URLSearchParams(location.search).get('view') ?? 'heads') === view"
+
+
+def select_another_view_and_return(page: Page, view: str) -> None:
+    """Let the browser itself write the address."""
+    for key, script in (("ArrowRight", f"!({IN_VIEW})"), ("ArrowLeft", IN_VIEW)):
+        page.get_by_role("tab", selected=True).focus()
+        page.keyboard.press(key)
+        wait_until(page, f"(view) => {script}", view)
+        wait_for_script_run(page)
+
+
+def test_a_link_opens_the_same_view_in_another_browser_and_needs_no_clipboard(
+    app: str, new_page: NewPage
+) -> None:
+    first, second = new_page(), new_page()
+    for state in VIEWS:
+        expected = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
+        first.goto(f"{app}/?depth=heads&text={TEXT}&{state}")
+        expect(first.get_by_role("tab", selected=True)).to_be_visible()
+        wait_for_script_run(first)
+        select_another_view_and_return(first, expected["view"])
+        assert address(first)[1].items() >= expected.items() - {("view", "heads")}
+        second.goto(first.url)
+        expect(second.get_by_role("tab", selected=True)).to_be_visible()
+        wait_for_script_run(second)
+        assert address(second) == address(first)
+        displayed = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
+        assert displayed[0] == displayed[1], f"{first.url} shows something else"
+
     page = new_page(390, alone=True)
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
     message = page.locator(".hu-link-message")

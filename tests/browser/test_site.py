@@ -1,4 +1,4 @@
-"""The static site as a visitor uses it: type, switch heads off, go offline."""
+"""The static site as a visitor uses it: type, switch heads off, learn, go offline."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_sentence_is_translated_as_in_python(
         expect(page.get_by_text("Loading the").locator("visible=true")).to_have_count(0)
     page.go_back()
     expect(field).to_have_value(TEXT)
-    page.goto(view_address)  # the site_address restores the view
+    page.goto(view_address)  # the address restores the view
     expect(page.get_by_text("Pin a word")).to_be_visible()
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
     for text in ("?", "...", "Hello?!"):
@@ -136,8 +136,8 @@ def test_heads_are_switched_off_in_another_language_and_on_a_phone(
             assert figure.evaluate("node => getComputedStyle(node).color") == "rgb(232, 235, 239)"
 
 
-def test_a_lesson_hides_its_answer_and_opens_the_live_model_and_a_film(
-    site_address: str, new_page: NewPage
+def test_a_lesson_hides_its_answer_opens_the_live_model_and_a_film_and_links_only_to_pages(
+    site: Path, site_address: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
     picture = page.locator(".hu-lesson-picture")
@@ -182,10 +182,6 @@ def test_a_lesson_hides_its_answer_and_opens_the_live_model_and_a_film(
     film = page.frame_locator("iframe")
     expect(film.get_by_role("button", name="Play")).to_be_visible()
 
-
-def test_every_link_leads_to_a_page_and_no_file_requests_another_host(
-    site: Path, site_address: str, new_page: NewPage
-) -> None:
     page = new_page(390, "dark", alone=True)
     steps = [*(site / "lessons").iterdir()]
     assert {path.stem for path in steps} == {lesson.name for lesson in course.LESSONS}
@@ -194,7 +190,7 @@ def test_every_link_leads_to_a_page_and_no_file_requests_another_host(
         targets = "nodes => nodes.map((node) => node.href ?? node.src)"
         for target in page.eval_on_selector_all("a, iframe, link[rel=stylesheet]", targets):
             file = target.partition("?")[0].removeprefix(site_address)
-            assert (site / (file or "index.html")).is_file(), (path.name, target)
+            assert (site / (file or "index.html")).is_file(), f"{path.name} links to {target}"
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
 
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
@@ -202,4 +198,4 @@ def test_every_link_leads_to_a_page_and_no_file_requests_another_host(
     assert "connect-src 'self'" in (site / "index.html").read_text(encoding="utf-8")
     for path in (*site.rglob("*.js"), site / "index.html", site / "live.css"):
         for url in re.findall(r"https?://[^\s\"'`)]+", path.read_text(encoding="utf-8")):
-            assert "w3.org" in url or "/scripts/" in path.as_posix(), (path.name, url)
+            assert "w3.org" in url or "/scripts/" in path.as_posix(), f"{path.name} requests {url}"

@@ -12,7 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.conftest import ELEMENT_TIMEOUT_MS, NewPage
 from tests.browser.site_page import translation_when_finished, wait_until_ready
@@ -22,8 +22,8 @@ from transformer import Translator
 TEXT = "Who gave you that blue book?"
 
 
-def test_wrong_input_gets_one_sentence_and_never_another_languages_translation(
-    site_address: str, new_page: NewPage
+def test_wrong_input_and_hostile_links_get_one_sentence_and_a_working_page(
+    site_address: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = new_page(alone=True)
     page.goto(site_address)
@@ -52,6 +52,24 @@ def test_wrong_input_gets_one_sentence_and_never_another_languages_translation(
     expect(page.get_by_role("alert").filter(has_text="only symbols")).to_be_visible()
     expect(page.get_by_text("Merci.")).to_be_hidden()
 
+    names = ("__proto__", "constructor", "toString", "hasOwnProperty")
+    fields = ("page", "depth", "model", "ablation", "kind", "measure", "order", "combine", "view")
+    for name, depth in zip(names, ("bands", "heads", "steps", "off"), strict=True):
+        hostile = {**dict.fromkeys(fields, name), "depth": depth, "off": "c5", "text": TEXT}
+        page.goto(f"{site_address}?{urlencode(hostile)}")
+        page.reload()  # else nothing is loaded for an address that differs only after the "?"
+        wait_until_ready(page)
+        expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+        shown = {"bands": "^Source words", "off": "^Cross-attention", "steps": "^The translation"}
+        label = re.compile(shown.get(depth, "choose a layer and a head"))
+        expect(page.get_by_label(label).first).to_be_visible()
+    page.goto(f"{site_address}?depth=constructor&text={TEXT}")
+    wait_until_ready(page)
+    assert translation_when_finished(page) == en_fr.translate(TEXT, method="greedy").text
+    page.goto(f"{site_address}lessons/umbrella.html?model=__proto__")
+    wait_until_ready(page)
+    page.locator(".hu-lesson-panel").wait_for(state="attached")
+
 
 def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
     """Copy the site to `folder`, with another file of weights for its first model."""
@@ -61,8 +79,58 @@ def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
-    site: Path, new_page: NewPage, tmp_path: Path
+def _check_an_interrupted_download(
+    site: Path, new_page: NewPage, weights: bytes, en_fr: Translator
+) -> None:
+    """Check that it continues where it ended."""
+    ranges: list[str] = []
+
+    class Handler(SimpleHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if not self.path.startswith("/models/en-fr/model.safetensors"):
+                return super().do_GET()
+            ranges.append(self.headers.get("Range", ""))
+            if len(ranges) == 2:
+                return self.send_error(503)
+            start = int(re.sub(r"\D", "", ranges[-1]) or 0)
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(weights) - start))
+            self.end_headers()
+            self.wfile.write(weights[start : None if start else len(weights) // 2])
+            return None
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("localhost", 0), partial(Handler, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        browser = new_page(alone=True).context.browser
+        assert browser is not None
+        page = browser.new_context().new_page()  # not the fixture's, as errors are expected
+        page.set_default_timeout(ELEMENT_TIMEOUT_MS)
+        page.goto(f"http://localhost:{server.server_port}/")
+        problem = page.locator(".hu-live-loading [role=status]")
+        expect(problem).to_contain_text("try again to continue")
+        field = page.get_by_label("Your sentence, in English")
+        field.fill("Hello.")
+        expect(problem).to_contain_text("the server answers 503")
+        expect(page.locator(".hu-live-bar")).to_be_hidden()
+        page.reload()
+        field.fill(TEXT)
+        expected = en_fr.translate(TEXT, method="greedy").text
+        words = page.get_by_role("group", name=re.compile("Translated words"))
+        expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+        assert ranges[0] == ""
+        assert int(re.sub(r"\D", "", ranges[-1])) >= len(weights) // 4
+        page.context.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_damaged_or_truncated_model_is_reported_and_an_interrupted_download_continues(
+    site: Path, new_page: NewPage, tmp_path: Path, en_fr: Translator
 ) -> None:
     weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
     damaged = bytes([*weights[:-1], weights[-1] ^ 1])
@@ -91,107 +159,10 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
         page.add_init_script("delete window.Worker")
         page.goto(site_address)
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
+    _check_an_interrupted_download(site, new_page, weights, en_fr)
 
 
-LOADING_PROBLEM = ".hu-live-loading [role=status]"
-
-
-def _page_with_errors(new_page: NewPage, address: str) -> Page:
-    """Open a page in which a failed request is expected: its console messages are not checked."""
-    browser = new_page(alone=True).context.browser
-    assert browser is not None
-    page = browser.new_context().new_page()
-    page.set_default_timeout(ELEMENT_TIMEOUT_MS)
-    page.goto(address)
-    return page
-
-
-def test_an_interrupted_download_continues_where_it_ended(
-    site: Path, new_page: NewPage, en_fr: Translator
-) -> None:
-    weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
-    ranges: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if not self.path.startswith("/models/en-fr/model.safetensors"):
-                return super().do_GET()
-            ranges.append(self.headers.get("Range", ""))
-            if len(ranges) == 2:
-                return self.send_error(503)
-            start = int(re.sub(r"\D", "", ranges[-1]) or 0)
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(weights) - start))
-            self.end_headers()
-            self.wfile.write(weights[start : None if start else len(weights) // 2])
-            return None
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("localhost", 0), partial(Handler, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        page = _page_with_errors(new_page, f"http://localhost:{server.server_port}/")
-        expect(page.locator(LOADING_PROBLEM)).to_contain_text("try again to continue")
-        field = page.get_by_label("Your sentence, in English")
-        field.fill("Hello.")
-        expect(page.locator(LOADING_PROBLEM)).to_contain_text("the server answers 503")
-        expect(page.locator(".hu-live-bar")).to_be_hidden()
-        page.reload()
-        field.fill(TEXT)
-        expected = en_fr.translate(TEXT, method="greedy").text
-        words = page.get_by_role("group", name=re.compile("Translated words"))
-        expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-        assert ranges[0] == ""
-        assert int(re.sub(r"\D", "", ranges[-1])) >= len(weights) // 4
-        page.context.close()
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def test_addresses_cannot_name_what_the_site_does_not_have(
-    site_address: str, new_page: NewPage, en_fr: Translator
-) -> None:
-    page = new_page(alone=True)
-    names = ("__proto__", "constructor", "toString", "hasOwnProperty")
-    fields = ("page", "depth", "model", "ablation", "kind", "measure", "order", "combine", "view")
-    for name, depth in zip(names, ("bands", "heads", "steps", "off"), strict=True):
-        hostile = {**dict.fromkeys(fields, name), "depth": depth, "off": "c5", "text": TEXT}
-        page.goto(f"{site_address}?{urlencode(hostile)}")
-        page.reload()  # else nothing is loaded for an site_address that differs only after the "?"
-        wait_until_ready(page)
-        expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
-        shown = {"bands": "^Source words", "off": "^Cross-attention", "steps": "^The translation"}
-        label = re.compile(shown.get(depth, "choose a layer and a head"))
-        expect(page.get_by_label(label).first).to_be_visible()
-    page.goto(f"{site_address}?depth=constructor&text={TEXT}")
-    wait_until_ready(page)
-    assert translation_when_finished(page) == en_fr.translate(TEXT, method="greedy").text
-    page.goto(f"{site_address}lessons/umbrella.html?model=__proto__")
-    wait_until_ready(page)
-    page.locator(".hu-lesson-panel").wait_for(state="attached")
-
-
-NOT_STORED = "this browser cannot store it"
-
-
-def _check_use_without_storage(page: Page, address: str, en_fr: Translator) -> None:
-    """Check that the pages work and report that the browser cannot store the model."""
-    page.goto(f"{address}?text={TEXT.replace(' ', '+')}")
-    expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
-    words = page.get_by_role("group", name=re.compile("Translated words"))
-    expected = en_fr.translate(TEXT, method="greedy").text
-    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-    page.get_by_role("button", name="All heads", exact=True).click()
-    expect(page.get_by_text("Pin a word")).to_be_visible()
-    page.goto(f"{address}lessons/umbrella.html")
-    expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
-    page.locator(".hu-lesson-panel").wait_for(state="attached")
-
-
-def test_forbidden_storage_is_reported(
+def test_the_site_works_where_storage_is_forbidden_and_says_so(
     site_address: str, new_page: NewPage, en_fr: Translator, tmp_path: Path
 ) -> None:
     """A browser whose settings block cookies refuses every kind of storage."""
@@ -206,7 +177,17 @@ def test_forbidden_storage_is_reported(
     try:
         page = context.new_page()
         page.set_default_timeout(ELEMENT_TIMEOUT_MS)
-        _check_use_without_storage(page, site_address, en_fr)
+        not_stored = page.get_by_role("status").filter(has_text="this browser cannot store it")
+        page.goto(f"{site_address}?text={TEXT.replace(' ', '+')}")
+        expect(not_stored).to_be_visible()
+        words = page.get_by_role("group", name=re.compile("Translated words"))
+        expected = en_fr.translate(TEXT, method="greedy").text
+        expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+        page.get_by_role("button", name="All heads", exact=True).click()
+        expect(page.get_by_text("Pin a word")).to_be_visible()
+        page.goto(f"{site_address}lessons/umbrella.html")
+        expect(not_stored).to_be_visible()
+        page.locator(".hu-lesson-panel").wait_for(state="attached")
         read_storage = (
             "() => { try { return localStorage.length } catch (error) { return error.name } }"
         )

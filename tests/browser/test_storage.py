@@ -1,16 +1,18 @@
-"""What the app stores in a browser: SECURITY.md must list all of it."""
+"""What the app stores in a browser, which SECURITY.md must list, and how it loads its scripts."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, WebSocket, expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
+from transformer.figures.views import served_script
 from transformer.ui.base.registry import PAGES, path
 from transformer.ui.base.visitor import COOKIE, ID
+from transformer.ui.services import view_scripts
 
 SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")
 READ_STORAGE = """async () => ({
@@ -21,18 +23,36 @@ READ_STORAGE = """async () => ({
 })"""
 
 
-def test_security_md_lists_all_that_is_stored_and_no_script_reads_the_visitor_cookie(
+def check_scripts_are_requested_once_and_not_resent_with_data(page: Page, app: str) -> None:
+    requests: list[str] = []
+    sizes: list[int] = []
+
+    def record_frame_sizes(socket: WebSocket) -> None:
+        socket.on("framereceived", lambda frame: sizes.append(len(frame)))
+
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("websocket", record_frame_sizes)
+    for text in ("Hello.", "Good night."):
+        sizes.clear()
+        page.goto(f"{app}/?depth=heads&text={text}")
+        expect(page.get_by_label("English")).to_have_value(text)
+        page.locator(".hu-mosaic [role=radio]").first.wait_for()
+        wait_for_script_run(page)
+    explorers = [url for url in requests if f"/{view_scripts.FOLDER}/explorer-" in url]
+    assert {url.removeprefix(f"{app}/") for url in explorers} == {view_scripts.path("explorer")}
+    assert 0 < sum(sizes) < len(served_script("explorer")), "the script is sent with the data"
+
+
+def test_a_visit_stores_what_security_md_lists_and_loads_a_script_once(
     app: str, new_page: NewPage
 ) -> None:
     """Visit all pages, choose the larger size and save a view, then read cookies and storage."""
     page = new_page(alone=True)
-    page.goto(f"{app}/?depth=heads")
-    page.get_by_role("heading", level=1).wait_for()
-    wait_for_script_run(page)
+    check_scripts_are_requested_once_and_not_resent_with_data(page, app)
     visitor = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]
     assert ID.fullmatch(visitor["value"])
     assert visitor["httpOnly"]
-    assert COOKIE not in page.evaluate("document.cookie")
+    assert COOKIE not in page.evaluate("document.cookie"), "a script can read the cookie"
     page.get_by_role("button", name="Larger").click()
     wait_for_script_run(page)
     page.get_by_role("button", name="Saved", exact=True).click()

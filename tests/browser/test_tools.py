@@ -26,7 +26,7 @@ from transformer.figures import ExplorerView, PackedTrace, explorer_data
 from transformer.figures.views import TABS, style
 
 
-def test_help_and_keys(page: Page, tmp_path: Path) -> None:
+def check_help_sheet(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
     sheet = page.get_by_role("dialog", name="Help")
     page.locator(".hu-canvas").focus()
@@ -60,6 +60,8 @@ def test_help_and_keys(page: Page, tmp_path: Path) -> None:
     page.mouse.click(5, 5)
     expect(sheet).to_be_hidden()
 
+
+def check_width_of_a_phone(page: Page, tmp_path: Path) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     open_explorer(page, tmp_path, TRACE, size="large")
     table(page)
@@ -78,6 +80,8 @@ def test_help_and_keys(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_role("button", name="Close")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
+
+def check_keys(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=3)
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
     canvas.focus()
@@ -125,6 +129,8 @@ def test_help_and_keys(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("1" if views.first.get_attribute("data-view") != "heatmap" else "2")
     expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
 
+
+def check_keys_that_have_no_effect(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=1)
     title = page.locator(".hu-title")
     page.get_by_role("combobox", name="Colour").focus()
@@ -141,9 +147,7 @@ def test_help_and_keys(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Cross-attention")
 
 
-def test_keys_and_exports_work_in_a_notebooks_frame_and_in_a_shadow_root(
-    page: Page, tmp_path: Path
-) -> None:
+def check_notebook_frame(page: Page, tmp_path: Path) -> None:
     state = {"view": "heatmap", "layer": 1, "head": 2, "more": 1}
     explorer = ExplorerView([PackedTrace(TRACE)], state)
     open_html(page, tmp_path, f"<p>{explorer._repr_html_()}</p>")
@@ -158,19 +162,6 @@ def test_keys_and_exports_work_in_a_notebooks_frame_and_in_a_shadow_root(
             notebook_frame.get_by_role("button", name=button).click()
         assert re.search(rf"-cross-L2-H4\.{ending}$", exported.value.suggested_filename)
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
-
-    mount_in_shadow_root(page, tmp_path, TRACE)
-    title = page.locator(".hu-title")
-    expect(title).to_have_text("Layer 1, head 1")  # numbers from 1
-    page.locator(".hu-canvas").focus()
-    page.keyboard.press("h")
-    expect(title).to_have_text("Layer 1, head 2")
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".hu-canvas")).to_be_focused()
-    assert download(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
-    expect(page.get_by_role("button", name="Export")).to_be_focused()
 
 
 def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
@@ -190,3 +181,29 @@ import {{ explorerView }} from "./explorer/explorer.js";
         const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
         explorerView(root, () => {{}}, TABS).show(bytes);""",
     )
+
+
+def check_shadow_root(page: Page, tmp_path: Path) -> None:
+    mount_in_shadow_root(page, tmp_path, TRACE)
+    title = page.locator(".hu-title")
+    expect(title).to_have_text("Layer 1, head 1")  # numbers from 1
+    page.locator(".hu-canvas").focus()
+    page.keyboard.press("h")
+    expect(title).to_have_text("Layer 1, head 2")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".hu-canvas")).to_be_focused()
+    assert download(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
+    expect(page.get_by_role("button", name="Export")).to_be_focused()
+
+
+def test_help_keys_and_exports_work_in_a_file_a_notebook_and_a_shadow_root(
+    page: Page, tmp_path: Path
+) -> None:
+    check_help_sheet(page, tmp_path)
+    check_keys_that_have_no_effect(page, tmp_path)
+    check_keys(page, tmp_path)
+    check_notebook_frame(page, tmp_path)
+    check_shadow_root(page, tmp_path)
+    check_width_of_a_phone(page, tmp_path)

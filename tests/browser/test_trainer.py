@@ -138,7 +138,9 @@ def test_models_with_and_without_attention_are_compared(
     expect(heads).to_have_count(24)
 
 
-def test_a_visitor_changes_settings_task_and_pairs(address: str, new_page: NewPage) -> None:
+def test_a_visitor_changes_settings_trains_on_own_pairs_and_continues_after_a_reload(
+    address: str, new_page: NewPage
+) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}?run=steps%3D50")
     wait_until_finished(page)
@@ -163,6 +165,22 @@ def test_a_visitor_changes_settings_task_and_pairs(address: str, new_page: NewPa
     page.get_by_role("button", name="Train on these pairs").click()
     wait_until_finished(page)
     assert not [url for url in requests if "scripts/" not in url]
+
+    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D3000")
+    expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
+        timeout=TRAINING_TIMEOUT_MS
+    )
+    wait_until(page, RUN_IS_KEPT)
+    page.reload()
+    go_on = page.get_by_role("button", name=re.compile("Go on from step"))
+    match = re.search(r"step (\d+)", go_on.inner_text())
+    assert match
+    go_on.click()
+    status = page.get_by_text(re.compile(r"step \d+ · loss"))
+    expect(status).to_be_visible()
+    shown = re.search(r"step (\d+)", status.inner_text())
+    assert shown
+    assert int(shown[1]) >= int(match[1])
 
 
 @pytest.mark.journey
@@ -202,25 +220,6 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
     other = new_page(alone=True)
     other.goto(f"{address.removesuffix('train.html')}index.html?model=trained")
     expect(other.get_by_text("This browser has no model of yours")).to_be_visible()
-
-
-def test_a_reload_while_it_trains_offers_to_go_on(address: str, new_page: NewPage) -> None:
-    page = new_page(alone=True)
-    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D3000")
-    expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
-        timeout=TRAINING_TIMEOUT_MS
-    )
-    wait_until(page, RUN_IS_KEPT)
-    page.reload()
-    go_on = page.get_by_role("button", name=re.compile("Go on from step"))
-    match = re.search(r"step (\d+)", go_on.inner_text())
-    assert match
-    go_on.click()
-    status = page.get_by_text(re.compile(r"step \d+ · loss"))
-    expect(status).to_be_visible()
-    shown = re.search(r"step (\d+)", status.inner_text())
-    assert shown
-    assert int(shown[1]) >= int(match[1])
 
 
 def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_page: NewPage) -> None:

@@ -1,4 +1,4 @@
-"""Text typed faster than the app responds is not lost."""
+"""What a user types or clicks faster than the app responds is not lost."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ def set_exact(page: Page, on: bool) -> None:
     wait_for_script_run(page)
 
 
-def test_a_sentence_typed_ahead_of_the_page_stays(
-    app: str, bundled_app: str, new_page: NewPage
-) -> None:
-    page = new_page(alone=True)
+CLICK_BOTH = (
+    "(first, [second, delay]) => { first.click(); setTimeout(() => second.click(), delay); }"
+)
+
+
+def check_text_typed_before_the_field_is_drawn(page: Page, app: str) -> None:
     # Without these scripts, the browser cannot draw a text field yet.
     held_requests: list[Route] = []
     page.route("**/Text{Area,Input}.*.js", lambda route: held_requests.append(route))
@@ -37,6 +39,8 @@ def test_a_sentence_typed_ahead_of_the_page_stays(
     expect(page.get_by_label("English")).to_have_value("She reads.")
     assert "text=She+reads." in page.url
 
+
+def check_a_double_click_on_an_example(page: Page, app: str) -> None:
     page.goto(f"{app}/research?experiment=attribution")
     page.locator(".js-plotly-plot").first.wait_for()
     wait_for_script_run(page)
@@ -52,8 +56,10 @@ def test_a_sentence_typed_ahead_of_the_page_stays(
     wait_for_script_run(page)
     expect(field).to_have_value("She reads.")
 
-    # The browser's next message also has the layer and head that the app set for the example.
-    page.goto(f"{bundled_app}/?depth=off&text=She reads.")
+
+def check_the_default_sentence_typed_again(page: Page, app: str) -> None:
+    """The browser's next message also has the layer and head that the app set for the example."""
+    page.goto(f"{app}/?depth=off&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     wait_for_script_run(page)
     field = page.get_by_label("English")
@@ -72,14 +78,8 @@ def test_a_sentence_typed_ahead_of_the_page_stays(
     type_sentence()
 
 
-CLICK_BOTH = (
-    "(first, [second, delay]) => { first.click(); setTimeout(() => second.click(), delay); }"
-)
-
-
-def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
-    app: str, page: Page
-) -> None:
+def check_a_choice_just_before_or_after_a_link(page: Page, app: str) -> None:
+    """It does not stop the page."""
     for path, choice in (
         ("?depth=heads", ".hu-mosaic [role=radio]"),
         ("inside", ".hu-box"),
@@ -97,3 +97,13 @@ def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
             expect(page.get_by_role("heading", level=1)).to_have_text("Glossary")
             wait_for_script_run(page)
             expect(page.get_by_role("heading", level=1)).to_have_text("Glossary")
+
+
+def test_a_fast_user_loses_no_text_and_no_click(
+    app: str, bundled_app: str, new_page: NewPage
+) -> None:
+    page = new_page(alone=True)
+    check_text_typed_before_the_field_is_drawn(page, app)
+    check_a_double_click_on_an_example(page, app)
+    check_the_default_sentence_typed_again(page, bundled_app)
+    check_a_choice_just_before_or_after_a_link(page, app)
