@@ -53,16 +53,18 @@ def test_the_teacher_sees_all_runs_by_name_and_stops_the_waiting_ones(
     assert "Your students' training runs appear here" in page_markdown(teacher)
     ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
     running = submit_copy_run(visit, jobs, ann, "First")
-    jobs.folder(running).change_state("running")
-    queued = submit_copy_run(visit, jobs, bob, "Second")
-    outside_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
-    rerun(teacher)
-    rows = [(card["owner"], card["title"], card["status"]) for card in run_cards(teacher)]
-    assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
-    press(teacher, "Stop the waiting runs")
-    statuses = {info.name: info.status for info in jobs.runs()}
-    assert statuses == {running: "running", queued: "cancelled", outside_run: "queued"}
-    assert "Clear the queue" not in str([element.proto for element in teacher.get("popover")])
+    folder = jobs.folder(running)
+    with folder.locked():  # as its trainer does
+        folder.change_state("running")
+        queued = submit_copy_run(visit, jobs, bob, "Second")
+        outside_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
+        rerun(teacher)
+        rows = [(card["owner"], card["title"], card["status"]) for card in run_cards(teacher)]
+        assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
+        press(teacher, "Stop the waiting runs")
+        statuses = {info.name: info.status for info in jobs.runs()}
+        assert statuses == {running: "running", queued: "cancelled", outside_run: "queued"}
+        assert "Clear the queue" not in str([element.proto for element in teacher.get("popover")])
 
 
 def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) -> None:

@@ -66,23 +66,26 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
     visit(PAGE)
     copy_config = make_run_config("copy", title="Copy it")
     running, *names = [jobs.submit(copy_config, f"visitor {n}") for n in range(4)]
-    jobs.folder(running).change_state("running")
-    step = {"step": 100, "share": 0.2, "seconds": 5.0, "loss": 1.0}
-    lines = "".join(f"{json.dumps(step | {'share': s})}\n" for s in (0.2, 0.4))
-    jobs.folder(running).metrics_path.write_text(lines)
-    app = visit(PAGE, run=names[-1])
-    (seconds_left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
-    assert seconds_left == pytest.approx(0.6 * 5 / 0.2)
-    assert f"Number 3 in the queue. Starts in about {15 + 2 * 9} s. You can close" in visible_text(
-        app
-    )
-    links = [link.proto.label for link in app.get("page_link")]
-    assert "Meanwhile, watch **Copy it** train →" in links
-    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "unknown time")
-    shared.close_all()
-    assert "Number 3 in the queue. You can close this page." in visible_text(
-        visit(PAGE, run=names[-1])
-    )
+    folder = jobs.folder(running)
+    with folder.locked():  # as its trainer does
+        folder.change_state("running")
+        step = {"step": 100, "share": 0.2, "seconds": 5.0, "loss": 1.0}
+        lines = "".join(f"{json.dumps(step | {'share': s})}\n" for s in (0.2, 0.4))
+        folder.metrics_path.write_text(lines)
+        app = visit(PAGE, run=names[-1])
+        (seconds_left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
+        assert seconds_left == pytest.approx(0.6 * 5 / 0.2)
+        assert (
+            f"Number 3 in the queue. Starts in about {15 + 2 * 9} s. You can close"
+            in visible_text(app)
+        )
+        links = [link.proto.label for link in app.get("page_link")]
+        assert "Meanwhile, watch **Copy it** train →" in links
+        monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "unknown time")
+        shared.close_all()
+        assert "Number 3 in the queue. You can close this page." in visible_text(
+            visit(PAGE, run=names[-1])
+        )
 
 
 def test_three_cards_come_first_and_the_rest_is_folded(visit: Visit, jobs: Jobs) -> None:
