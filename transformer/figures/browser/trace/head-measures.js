@@ -65,19 +65,37 @@ const ORDER = [
 const OFFSETS = [["positional", "offset", false], ["backwards", "backwards_offset", true]];
 const [SELF_ATTENTION, ALL_KINDS] = [["encoder", "decoder"], ["encoder", "decoder", "cross"]];
 const always = () => true;
-const sum = (row, isCounted) => row.reduce((total, weight, j) => (isCounted(j) ? total + weight : total), 0);
+// The sum of the weights in some columns. A long text has millions of weights, so these loops have no callbacks.
+/** @param {Float32Array} row @param {number[]} columns */
+function sum(row, columns) {
+  let total = 0;
+  for (const j of columns) total += row[j];
+  return total;
+}
+/** @param {Float32Array} row */
+function entropy(row) {
+  let bits = 0;
+  for (const w of row) if (w > 0) bits -= w * Math.log2(w);
+  return bits;
+}
+/** @param {Float32Array} row @param {number} i */
+function meanDistance(row, i) {
+  let total = 0;
+  for (let j = 0; j < row.length; j++) total += row[j] * Math.abs(i - j);
+  return total;
+}
 
 /** @type {Record<string, { kinds: string[], counts(i: number, rows: any): boolean, value(row: Float32Array, i: number, rows: any): number }>} */
 const ROW_MEASURES = {
   entropy: {
     kinds: ALL_KINDS,
     counts: always,
-    value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0),
+    value: entropy,
   },
   distance: {
     kinds: ALL_KINDS,
     counts: always,
-    value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0),
+    value: meanDistance,
   },
   confidence: { kinds: ALL_KINDS, counts: always, value: maxNonControlWeight },
   previous: { kinds: SELF_ATTENTION, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
@@ -88,17 +106,17 @@ const ROW_MEASURES = {
   punctuation: {
     kinds: ALL_KINDS,
     counts: always,
-    value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]),
+    value: (row, _, { punctuation }) => sum(row, punctuation),
   },
   delimiters: {
     kinds: ALL_KINDS,
     counts: (i, { kind }) => kind !== "decoder" || i > 0,
-    value: (row, i, rows) => sum(row, (j) => (rows.isVisible(i, j) && rows.control[j]) || rows.punctuation[j]),
+    value: (row, i, { delimiters }) => sum(row, delimiters[i]),
   },
   duplicate: {
     kinds: ALL_KINDS,
-    counts: (i, rows) => rows.keys.some((_, j) => isDuplicate(i, j, rows)),
-    value: (row, i, rows) => sum(row, (j) => isDuplicate(i, j, rows)),
+    counts: (i, { duplicates }) => duplicates[i].length > 0,
+    value: (row, i, { duplicates }) => sum(row, duplicates[i]),
   },
   pieces: {
     kinds: ["encoder"],
@@ -113,7 +131,9 @@ const ROW_MEASURES = {
 
 // The greatest weight, without control tokens.
 function maxNonControlWeight(row, i, rows) {
-  return row.reduce((top, w, j) => (rows.isVisible(i, j) && !rows.control[j] ? Math.max(top, w) : top), 0);
+  let top = 0;
+  for (let j = 0; j < row.length; j++) if (row[j] > top && !rows.control[j] && rows.isVisible(i, j)) top = row[j];
+  return top;
 }
 
 // Tokens of rows and columns, and the token that each row writes next (in the encoder, the token itself).
@@ -123,18 +143,21 @@ function measuredRows(trace, kind) {
     kind === "decoder" ? trace.tgtTokens : trace.srcTokens,
   ];
   const rowTokens = kind === "cross" ? trace.predictedTokens : queries;
+  const isVisible = (i, j) => kind !== "decoder" || j <= i;
+  const [control, punctuation] = [keys.map(isControl), keys.map(isPunctuation)];
+  const columnsWhere = (isCounted) => indices(keys.length).filter(isCounted);
+  const marks = columnsWhere((j) => control[j] || punctuation[j]);
   return {
     kind,
     keys,
-    rowTokens,
     queries: queries.length,
     heads: trace.n_heads,
-    rowIsWholeWord: wholeWords(rowTokens),
-    keyIsWholeWord: wholeWords(keys),
     words: wordsOf(keys),
-    control: keys.map(isControl),
-    punctuation: keys.map(isPunctuation),
-    isVisible: (i, j) => kind !== "decoder" || j <= i,
+    control,
+    isVisible,
+    punctuation: columnsWhere((j) => punctuation[j]),
+    delimiters: queries.map((_, i) => marks.filter((j) => punctuation[j] || isVisible(i, j))),
+    duplicates: duplicatesOf(kind, rowTokens, keys, isVisible),
   };
 }
 
@@ -156,11 +179,14 @@ function wordsOf(tokens) {
 
 const sameWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] === words[j];
 
-// The position of the row's word in the source; in self-attention, its other occurrences.
-function isDuplicate(i, j, rows) {
-  const same = rows.rowTokens[i] === rows.keys[j] && rows.isVisible(i, j) && rows.rowIsWholeWord[i] &&
-    rows.keyIsWholeWord[j];
-  return same && (rows.kind === "cross" || i !== j);
+// For each row the columns of its word in the source; in self-attention, those of its other occurrences.
+function duplicatesOf(kind, rowTokens, keys, isVisible) {
+  const [isRowWord, isKeyWord] = [wholeWords(rowTokens), wholeWords(keys)];
+  const columnsByWord = new Map();
+  keys.forEach((key, j) => isKeyWord[j] && columnsByWord.set(key, [...(columnsByWord.get(key) ?? []), j]));
+  return rowTokens.map((token, i) =>
+    isRowWord[i] ? (columnsByWord.get(token) ?? []).filter((j) => isVisible(i, j) && (kind === "cross" || i !== j)) : []
+  );
 }
 
 // The most common offset of a row's greatest weight, j − i, and its share among the rows that can reach it.
@@ -168,7 +194,11 @@ function commonOffset(weights, head, { queries, keys }, backwards) {
   const counts = new Map();
   for (let i = 0; i < queries; i++) {
     const row = weights.row(head * queries + i);
-    const at = backwards ? keys.length - 1 - row.lastIndexOf(Math.max(...row)) : row.indexOf(Math.max(...row));
+    let greatest = 0;
+    for (let j = 1; j < row.length; j++) {
+      if (row[j] > row[greatest] || (backwards && row[j] === row[greatest])) greatest = j;
+    }
+    const at = backwards ? keys.length - 1 - greatest : greatest;
     counts.set(at - i, (counts.get(at - i) ?? 0) + 1);
   }
   const nearest = [...counts.keys()].sort((a, b) => Math.abs(a) - Math.abs(b) || a - b);
