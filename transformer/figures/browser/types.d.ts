@@ -189,7 +189,7 @@ interface Pairs {
 interface Context {
   set(changes: Partial<State>): void;
   store: { laterParts: Map<string, () => Promise<Part>> };
-  live: boolean;
+  hasServer: boolean; // whether a server answers reports with missing data
   canForce: boolean;
   views: string[];
   secondKind: string;
@@ -207,19 +207,20 @@ interface Context {
 interface View {
   node: HTMLElement;
   draw(): void;
-  options?: string[];
-  kinds?: boolean;
-  keys?: string[][];
+  options?: string[]; // names of the controls that it needs
+  kinds?: boolean; // false: it shows all kinds of attention, so none can be chosen
+  keys?: string[][]; // keys for the help dialog, and what they do
   title?(): string;
-  code?(): string;
-  note?(): string;
-  figure?(): Figure | null;
-  table?(): Table | null;
-  choose?(head: Head): void;
-  close?(): void;
+  code?(): string; // Python that gives the same numbers
+  note?(): string; // instead of the note about attention sinks
+  figure?(): Figure | null; // to save as SVG or PNG; null: nothing to save yet
+  table?(): Table | null; // to show and to save as CSV
+  choose?(head: Head): void; // called instead of selecting the head whose thumbnail is clicked
+  close?(): void; // another view is opened
 }
 interface Tab {
   label: string;
   make(ctx: Context): View;
-  mosaic?: boolean;
+  mosaic?: boolean; // whether the thumbnails of all heads of the kind are beside it
+  vectors?: boolean; // whether it draws the vectors of the selected head; `all_heads.py` sends them for its name only
 }

@@ -147,7 +147,7 @@ export function csvOf({ columns, rows }) {
 
 // Text that a spreadsheet would evaluate as a formula gets a leading apostrophe: tokens come from untrusted
 // sentences, and "-il" is French. Single signs and numbers are harmless.
-export function csvCell(cell) {
+function csvCell(cell) {
   let text = cell === null || cell === undefined ? "" : String(cell);
   if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !NUMBER_PATTERN.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -6,7 +6,7 @@ import { SMALL_LABEL_SIZE } from "./token-labels.js";
 const LEGEND_HEIGHT = 52; // of the exported scale, at the normal size
 
 // Text below the scale: ticks as [position from 0 to 1, text], and a caption.
-export function legendOf(scale) {
+function legendOf(scale) {
   const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
   const position = scale === "sqrt" ? Math.sqrt : (weight) => weight;
   return {

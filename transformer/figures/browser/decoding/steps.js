@@ -61,7 +61,7 @@ function stepRow(step, count, actions) {
 }
 
 // Notes on the chosen token or word. The percentage of a word may be that of another token than the one from the tail.
-export function notesOf({ last, forced, tail, tokens }) {
+function notesOf({ last, forced, tail, tokens }) {
   const share = tail === undefined ? "" : percentText(tail);
   const notes = [
     forced ? "you chose it" : null,

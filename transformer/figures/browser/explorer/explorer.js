@@ -1,6 +1,6 @@
-// The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: { label,
-// make(ctx), mosaic }. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
-// changed the state. `live`: a server answers reports with missing data; `canForce`: it can translate again with
+// The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: see `Tab` in
+// types.d.ts. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
+// changed the state. `hasServer`: a server answers reports with missing data; `canForce`: it can translate again with
 // a forced token.
 
 import { button, clampIndex, colours, el, listenForResize, printColours } from "../common/base.js";
@@ -28,7 +28,7 @@ const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is 
  * @param {(state: State, defaults: State) => void} report
  * @param {Record<string, Tab>} views
  */
-export function explorerView(root, report, views, live = false, canForce = live) {
+export function explorerView(root, report, views, hasServer = false, canForce = hasServer) {
   /** @type {State} */
   let state = null;
   let visitNumber = null;
@@ -59,7 +59,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
   const frame = el(
     "div",
-    { class: live ? "hu hu-explorer hu-live-explorer" : "hu hu-explorer" },
+    { class: hasServer ? "hu hu-explorer hu-app-explorer" : "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
     el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
     notableHeads.node,
@@ -71,7 +71,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const ctx = {
     set,
     store,
-    live,
+    hasServer,
     canForce,
     views: Object.keys(views),
     get secondKind() {
@@ -115,7 +115,7 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const help = makeHelp(ctx, () => view());
   const largerButton = makeLarger(ctx);
   const exactButton = makeExact(ctx);
-  const pageButtons = live ? [] : [exactButton.node, largerButton.node]; // the app has these for the whole page
+  const pageButtons = hasServer ? [] : [exactButton.node, largerButton.node]; // the app has these for the whole page
   tools.append(controls.more, exportMenu.node, ...pageButtons, help.button);
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
@@ -152,9 +152,12 @@ export function explorerView(root, report, views, live = false, canForce = live)
     controls.setChoices("measure", { none: "none", ...Object.fromEntries(labels) });
     notableHeads.show(header.has_notices ? getNotices() : []);
     redraw();
-    if (live && state.view === "query-key" && !side.vectors(state.kind, state.layer, state.head)) {
-      scheduleReport(0); // only now the head is known whose vectors are missing
-    }
+    if (lacksVectors()) scheduleReport(0); // only now the head is known whose vectors are missing
+  }
+
+  // Whether the server has still to send the vectors of the selected head, which it does after a report.
+  function lacksVectors() {
+    return hasServer && views[state.view].vectors && !store.sides[0].vectors(state.kind, state.layer, state.head);
   }
 
   function set(changes) {
@@ -179,7 +182,8 @@ export function explorerView(root, report, views, live = false, canForce = live)
     const parsedParams = knownParams.map(([name, text]) => [name, valueOf(name, text)]);
     state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
     redraw();
-    scheduleReport(REPORT_DELAY_MS + (views[state.view].mosaic ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
+    const canWait = views[state.view].mosaic && !lacksVectors();
+    scheduleReport(REPORT_DELAY_MS + (canWait ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
   }
 
   function redraw() {

@@ -78,7 +78,7 @@ function skipToHeading(event) {
 }
 
 // The page's name and the fields of its address that differ from the defaults.
-export function linkSummary(page, link) {
+function linkSummary(page, link) {
   const params = new URL(link).searchParams;
   const text = params.get("text");
   const [layer, head] = ["layer", "head"].map((name) => params.get(name));

@@ -230,7 +230,7 @@ export function makeSavedViews(currentTitle) {
 const today = () => new Date().toISOString().slice(0, 10);
 
 // An HTML page with a link and a note for each view. User input becomes text, never HTML.
-export function pageOf(views, base) {
+function pageOf(views, base) {
   const page = document.implementation.createHTMLDocument("Views of Heads Up");
   page.documentElement.lang = "en";
   page.head.prepend(el("meta", { charset: "utf-8" }));

@@ -4,10 +4,10 @@
 import { button, el } from "../common/base.js";
 
 // What the percentages of words mean; shown where words are compared.
-export const PERCENTAGES_NOTE =
+const PERCENTAGES_NOTE =
   "Each percentage is the probability of the first part of a word that differs from the chosen word.";
 
-export const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
+const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
 
 const PLAY_DURATIONS = [5200, 420, 1150]; // ms: the whole translation, minimum and maximum per step
 const TYPING_DURATIONS = [1500, 90, 420]; // the same while the user is typing

@@ -141,7 +141,7 @@ export function makeStrip({ point, toggle }) {
 // What the heads that are off did to the translation, or what to do when all are on. `original_words` are the
 // words of the translation with all heads.
 /** @returns {(string | Node)[]} */
-export function effectNodes({ original_words: originalWords, words }, headsOff) {
+function effectNodes({ original_words: originalWords, words }, headsOff) {
   if (!headsOff.size) {
     return [
       "Each small picture is a head: a row for each translated word, darker where it attends more. Point at one to see its bands; click it, or a layer's number, to switch it off.",

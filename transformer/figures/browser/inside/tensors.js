@@ -209,7 +209,7 @@ export function orderOf(values, header, strongestFirst) {
 }
 
 // The selected row's values as bars, greatest first: what the model would predict at this position.
-export function makeRankedBars(select) {
+function makeRankedBars(select) {
   const title = el("p", { class: "hu-note" });
   const list = el("div", { class: "hu-ranked", role: "group" });
   const node = el("div", { class: "hu-ranked-place", hidden: "" }, title, list);

@@ -11,9 +11,6 @@ import { Vocabulary } from "./vocabulary.js";
 const MAX_SOURCE_TOKENS = 512; // maximum number of pieces
 const EXTRA_LENGTH = 50; // an output may be 50 pieces longer than its input (section 6.1)
 
-// An error that the visitor can fix; the message is a sentence.
-export class TextError extends Error {}
-
 /**
  * A translation and what the model computed for it: `sites` has the tensors by the names of siteNames.
  * @typedef {{
@@ -42,15 +39,15 @@ export class Translator {
     }
   }
 
-  // The ids of a text; throws TextError with the reason if it cannot be translated.
+  // The ids of a text; throws an Error with the reason if it cannot be translated.
   /** @param {string} text */
   encode(text) {
     const ids = this.vocabulary.encode(text);
     const { positions, max_len } = this.model.config;
     const limit = positions === "learned" ? Math.min(MAX_SOURCE_TOKENS, max_len) : MAX_SOURCE_TOKENS;
-    if (ids.length === 1) throw new TextError("Type a few words to translate.");
+    if (ids.length === 1) throw new Error("Type a few words to translate.");
     if (ids.length > limit) {
-      throw new TextError(
+      throw new Error(
         `The text has ${ids.length} tokens; at most ${limit} can be translated at once. Split it into sentences.`,
       );
     }
@@ -127,11 +124,11 @@ function kernelsIfSupported(bytes) {
 export function forcedPrefix({ ids, config }, force) {
   const [step, id] = force.split(":").map(Number);
   if (!(step < ids.length)) {
-    throw new TextError(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
+    throw new Error(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
   }
-  if (!(id < config.vocab_size)) throw new TextError(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
+  if (!(id < config.vocab_size)) throw new Error(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
   if (id === config.pad_id || id === config.bos_id) {
-    throw new TextError(`Prefix id ${id} at position ${step} is a control token.`);
+    throw new Error(`Prefix id ${id} at position ${step} is a control token.`);
   }
   return [...ids.slice(0, step), id];
 }

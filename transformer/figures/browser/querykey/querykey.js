@@ -120,7 +120,7 @@ function missingNotice(ctx, storedVectors) {
   const hasThisHead = storedVectors.some(([, kind, layer]) =>
     kind === ctx.state.kind && Number(layer) === ctx.state.layer
   );
-  if (ctx.live || hasThisHead) return ["Loading the vectors of this head …"];
+  if (ctx.hasServer || hasThisHead) return ["Loading the vectors of this head …"];
   if (!storedVectors.length) {
     return [
       "This file does not contain the vectors of the heads, to keep it small. The app shows them for every head.",
@@ -229,4 +229,4 @@ function calculationTable(w, ctx) {
 }
 
 /** @type {Tab} */
-export const querykeyTab = { label: "Query–key", make: queryKeyView, mosaic: true };
+export const querykeyTab = { label: "Query–key", make: queryKeyView, mosaic: true, vectors: true };

@@ -183,7 +183,7 @@ export function laterWord(lesson) {
 
 // The largest weight of any decoder head on a later position.
 /** @param {import("./case.js").Trace} trace */
-export function largestLater(trace) {
+function largestLater(trace) {
   const later = layersOf(trace).flatMap((layer) =>
     headsOf(trace).flatMap((head) =>
       rowsOf(trace, "decoder", layer, head).flatMap((row, i) => Array.from(row.subarray(i + 1)))

@@ -77,7 +77,7 @@ function allWeights(layers, count) {
 // The step of a word at which another piece came closest: where the best piece that was not chosen is most
 // probable.
 /** @param {ViewTrace["steps"]} steps @param {number[]} words the number of the word that each step writes */
-export function decidingStep(steps, words, word) {
+function decidingStep(steps, words, word) {
   const closest = ({ candidates, chosen }) =>
     Math.max(
       0,

@@ -7,7 +7,7 @@ import { reachedStep } from "./verdict.js";
 
 const LEAST_WORKERS = 3; // so that three models can be compared while they learn
 const MAX_RECORDS = 20_000; // a longer run keeps every second record
-export const FORK_SEEDS = 5;
+const FORK_SEEDS = 5;
 
 /**
  * @typedef {import("../training/protocol.d.ts").Report} Report
