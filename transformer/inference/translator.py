@@ -17,15 +17,13 @@ from transformer.exchange.pretrained import FolderFormat, save_pretrained
 from transformer.hooks import Hooks, NamesFilter
 from transformer.inference.activation_cache import ActivationCache
 from transformer.inference.beam import Hypotheses
-from transformer.inference.decoding import Output, SequenceDecoder
+from transformer.inference.decoding import Output, SequenceDecoder, group_by_length
 from transformer.inference.device import choose_device, computed_with
 from transformer.inference.encoding import encode_prefix, encode_sources, encode_target
 from transformer.inference.options import Decoding, DecodingOptions, decoding_for
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
-from transformer.inference.search import record_forced
 from transformer.inference.trace import Trace
-from transformer.inference.trace_batch import trace_batch
-from transformer.inference.trace_recording import Recording, trace_of
+from transformer.inference.trace_recording import TRACED_SENTENCES, Recording, trace_of
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -199,19 +197,10 @@ class Translator:
         intervention. Records all of `model.hook_names`, or those that match `names`, as in
         `run_with_cache`. Raises ValueError as `translate` does, and for an unknown hook name.
         """
-        prefix_ids = encode_prefix(self.vocabulary, prefix, options, target)
-        decoding = decoding_for(options, target)
-        sources = encode_sources(self.vocabulary, [text], self.model.config)
-        recording = Recording(self.model, hooks, names)
-        memory = self._decoder.encode(sources, recording.hooks)
-        if target is None:
-            output = self._decoder.decode(memory, decoding, hooks, prefix=prefix_ids)[0]
-            self._decoder.logits(memory, [output.decoded.ids], recording.hooks)
-        else:
-            targets = [self._target_ids(target, decoding)]
-            output = self._decoder.decode(memory, decoding, recording.hooks, targets)[0]
-        translation = self._translation(text, sources[0], output, decoding, hooks)
-        return trace_of(translation, self.model.config, self._pieces, recording.finished())
+        targets = None if target is None else [target]
+        prefix_ids = encode_prefix(self.vocabulary, prefix, options, targets)
+        decoding = decoding_for(options, targets)
+        return self._trace([text], targets, hooks, names, decoding, prefix_ids)[0]
 
     def trace_batch(
         self,
@@ -228,28 +217,8 @@ class Translator:
         share a pass, and hooks receive batches. A trace holds no padding and equals that of `trace`
         to rounding. Pass `names` for many sentences: all hook points of one take megabytes.
         """
-        if targets is None:
-            translations = self.translate_batch(texts, hooks=hooks, **options)
-            return trace_batch(
-                self._decoder,
-                [translation.src_ids for translation in translations],
-                [translation.ids for translation in translations],
-                lambda number, logits: translations[number],
-                self._pieces,
-                hooks,
-                names,
-            )
-        texts, decoding = _text_list(texts), decoding_for(options, targets)
-        sources = encode_sources(self.vocabulary, texts, self.model.config)
-        outputs = self._all_target_ids(texts, targets, decoding)
-
-        def forced(number: int, logits: Tensor) -> Translation:
-            output = record_forced(logits, outputs[number], self.model.config, decoding.candidates)
-            return self._translation(
-                texts[number], sources[number], Output(output), decoding, hooks
-            )
-
-        return trace_batch(self._decoder, sources, outputs, forced, self._pieces, hooks, names)
+        decoding = decoding_for(options, targets)
+        return self._trace(_text_list(texts), targets, hooks, names, decoding)
 
     def run_with_cache(
         self,
@@ -335,6 +304,36 @@ class Translator:
         outputs = self._decoder.run(sources, decoding, hooks, target_ids, prefix=prefix)
         triples = zip(texts, sources, outputs, strict=True)
         return [self._translation(*triple, decoding, hooks) for triple in triples]
+
+    def _trace(
+        self,
+        texts: list[str],
+        targets: Sequence[str | Sequence[int]] | None,
+        hooks: Hooks | None,
+        names: NamesFilter,
+        decoding: Decoding,
+        prefix: Sequence[int] = (),
+    ) -> list[Trace]:
+        """Return a trace of each text. The encoder and the recorded decoder pass run once for each
+        batch of sentences of similar length."""
+        sources = encode_sources(self.vocabulary, texts, self.model.config)
+        target_ids = None if targets is None else self._all_target_ids(texts, targets, decoding)
+        traces: dict[int, Trace] = {}
+        for indices in group_by_length([len(source) for source in sources], TRACED_SENTENCES):
+            recording = Recording(self.model, hooks, names)
+            memory = self._decoder.encode([sources[i] for i in indices], recording.hooks)
+            if target_ids is None:
+                outputs = self._decoder.decode(memory, decoding, hooks, prefix=prefix)
+                ids = [output.decoded.ids for output in outputs]
+                self._decoder.logits(memory, ids, recording.hooks)
+            else:
+                ids = [target_ids[i] for i in indices]
+                outputs = self._decoder.decode(memory, decoding, recording.hooks, ids)
+            tensors = recording.finished()
+            for row, (i, output) in enumerate(zip(indices, outputs, strict=True)):
+                translation = self._translation(texts[i], sources[i], output, decoding, hooks)
+                traces[i] = trace_of(translation, self.model.config, self._pieces, tensors, row)
+        return [traces[i] for i in range(len(texts))]
 
     def _all_target_ids(
         self, texts: list[str], targets: Sequence[str | Sequence[int]], decoding: Decoding
