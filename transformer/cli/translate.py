@@ -126,7 +126,7 @@ def _save_trace(trace: Trace, path: Path) -> None:
         trace.save_npz(path)
     else:
         with atomic_path(path) as temporary:
-            temporary.write_text(trace.to_json(trace.names), encoding="utf-8")
+            temporary.write_text(trace.to_json(), encoding="utf-8")
 
 
 def _show_forced(translation: Translation) -> None:

@@ -35,9 +35,6 @@ class ActivationCache(Mapping[str, Tensor]):
             raise KeyError(f"the cache has no {name!r}{did_you_mean(hook_name, self._tensors)}")
         return self._tensors[hook_name]
 
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and canonical(name, self._n_layers) in self._tensors
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._tensors)
 

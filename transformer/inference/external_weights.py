@@ -10,6 +10,8 @@ import numpy.typing as npt
 import torch
 
 from transformer.inference.results import StepTable, Translation
+from transformer.inference.trace_tensors import WEIGHTS
+from transformer.measures.kinds import AttentionKind
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
 
 Weights = npt.NDArray[np.float32]
@@ -22,7 +24,7 @@ def trace_fields(
     src_tokens: Sequence[str],
     tgt_tokens: Sequence[str] | None,
     predicted_tokens: Sequence[str] | None,
-    weights_by_kind: dict[str, Any],
+    weights_by_kind: dict[AttentionKind, Any],
     source: str,
     text: str,
 ) -> dict[str, Any]:
@@ -71,7 +73,7 @@ def trace_fields(
         "config": {**config, "d_model": 0, "score": ""},
         "translation": _translation(src, predicted, source, text),
         "tensors": {
-            (kind, layer): weights[None]
+            WEIGHTS[kind].format(layer): weights[None]
             for kind, layers in kinds.items()
             for layer, weights in enumerate(layers)
         },

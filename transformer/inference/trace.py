@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,7 @@ class Trace(TraceTensors):
 
     def save_npz(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, atomically; `load_npz` reads it without a model."""
-        trace_files.write_npz(path, self._header(), {name: self[name] for name in self})
+        trace_files.write_npz(path, self._header(), dict(self))
 
     @classmethod
     def from_weights(
@@ -171,15 +171,14 @@ class Trace(TraceTensors):
             ValueError: for weights that do not match the tokens or each other, or whose rows do
                 not sum to 1.
         """
-        weights_by_kind = {"encoder": encoder, "decoder": decoder, "cross": cross}
-        parts = trace_fields(
-            src_tokens, tgt_tokens, predicted_tokens, weights_by_kind, source, text
-        )
-        tensors = {
-            WEIGHTS[kind].format(layer): weights
-            for (kind, layer), weights in parts.pop("tensors").items()
+        weights_by_kind: dict[AttentionKind, Any] = {
+            "encoder": encoder,
+            "decoder": decoder,
+            "cross": cross,
         }
-        return cls(tensors=tensors, **parts)
+        return cls(
+            **trace_fields(src_tokens, tgt_tokens, predicted_tokens, weights_by_kind, source, text)
+        )
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any, text: str, target: str | None = None) -> Trace:
@@ -198,25 +197,7 @@ class Trace(TraceTensors):
     def load_npz(cls, path: str | os.PathLike[str]) -> Trace:
         """Read a file that `save_npz` wrote. Raises FileNotFoundError, or ValueError for any other
         file."""
-        return cls._from_parts(*trace_files.read_npz(path))
-
-    def to_json(self, names: Iterable[str] | None = None) -> str:
-        """Return labels, steps and the tensors `names` (default: all attention weights) as JSON."""
-        if names is None:
-            names = [name for name in self if name.endswith(".hook_weights")]
-        return trace_files.to_text(self._header(), {name: self[name] for name in names})
-
-    @classmethod
-    def from_json(cls, text: str) -> Trace:
-        """Read what `to_json` returned. Raises ValueError for any other text."""
-        return cls._from_parts(*trace_files.from_text(text))
-
-    def _header(self) -> dict[str, Any]:
-        lists = {name: list(getattr(self, name)) for name in _LABEL_FIELDS}
-        return {"config": self.config, **lists, "translation": self.translation.to_dict()}
-
-    @classmethod
-    def _from_parts(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Trace:
+        header, arrays = trace_files.read_npz(path)
         try:
             return cls(
                 config=header["config"],
@@ -225,7 +206,15 @@ class Trace(TraceTensors):
                 **{name: tuple(header[name]) for name in _LABEL_FIELDS},
             )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"this is not a trace: {error!r} is missing") from error
+            raise ValueError(f"{path} is not a trace file: {error!r}") from error
+
+    def to_json(self) -> str:
+        """Return everything as JSON, for other programs. Raises ValueError for NaN and infinity."""
+        return trace_files.to_text(self._header(), dict(self))
+
+    def _header(self) -> dict[str, Any]:
+        lists = {name: list(getattr(self, name)) for name in _LABEL_FIELDS}
+        return {"config": self.config, **lists, "translation": self.translation.to_dict()}
 
 
 def _explorer_data(trace: Trace, other: Trace | None) -> list[PackedTrace]:

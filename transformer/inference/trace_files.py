@@ -1,4 +1,5 @@
-"""Trace files: named arrays and a JSON header in one .npz or JSON file, never a pickle."""
+"""Trace files: named arrays and a JSON header in one .npz file, never a pickle; JSON for other
+programs."""
 
 from __future__ import annotations
 
@@ -46,7 +47,12 @@ def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Ar
         header = json.loads(arrays.pop(HEADER).tobytes().decode())
     except READ_ERRORS as error:
         raise ValueError(f"{path} is truncated or is not a trace file: {error}") from error
-    return check_format(header, str(path)), arrays
+    if not isinstance(header, dict):
+        raise ValueError(f"{path} is not a trace file")
+    version = header.pop("format", None)
+    if version != FORMAT:
+        raise ValueError(f"{path} has trace format {version!r}; this version reads {FORMAT}")
+    return header, arrays
 
 
 def to_text(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
@@ -56,24 +62,3 @@ def to_text(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
             raise ValueError(f"{name} contains NaN or infinity, which JSON cannot store; use .npz")
     tensors = {name: array.tolist() for name, array in arrays.items()}
     return json.dumps({"format": FORMAT, **header, "tensors": tensors}, ensure_ascii=False)
-
-
-def from_text(text: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read the output of `to_text`; arrays are float32."""
-    try:
-        header = check_format(json.loads(text), "the text")
-        tensors = header.pop("tensors")
-        arrays = {name: np.array(values, dtype=np.float32) for name, values in tensors.items()}
-    except (json.JSONDecodeError, KeyError, AttributeError, TypeError) as error:
-        raise ValueError(f"the text is not the JSON of a trace: {error}") from error
-    return header, arrays
-
-
-def check_format(header: object, origin: str) -> dict[str, Any]:
-    """Return the header without its format number. Raises ValueError for an unknown number."""
-    if not isinstance(header, dict):
-        raise ValueError(f"{origin} is not a trace")
-    version = header.pop("format", None)
-    if version != FORMAT:
-        raise ValueError(f"{origin} has trace format {version!r}; this version reads {FORMAT}")
-    return header

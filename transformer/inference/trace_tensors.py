@@ -91,7 +91,8 @@ class TraceTensors(Mapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        hook_name = self._canonical(name)
+        stack, _, _ = str(name).partition(".")  # the stacks of a foreign model can differ in depth
+        hook_name = canonical(str(name), layers_of(self.config, stack))
         if hook_name not in self.tensors:
             raise KeyError(f"the trace has no {name!r}{did_you_mean(hook_name, self.tensors)}")
         tensor = self.tensors[hook_name]
@@ -99,14 +100,6 @@ class TraceTensors(Mapping[str, Array]):
         view: Array = array[0]
         view.flags.writeable = False
         return view
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._canonical(name) in self.tensors
-
-    def _canonical(self, key: object) -> str:
-        name = str(key)
-        stack, _, _ = name.partition(".")  # the stacks of a foreign model can differ in depth
-        return canonical(name, layers_of(self.config, stack))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tensors)
@@ -126,36 +119,6 @@ class TraceTensors(Mapping[str, Array]):
             ValueError: for an unknown kind, a layer out of range, or weights not recorded.
             TypeError: if `layer` is not an integer.
         """
-        return self[self._weights_name(kind, layer)]
-
-    def all_weights(self, kind: AttentionKind) -> npt.NDArray[np.float32]:
-        """Return the weights of all layers as a new array, (layers, n_heads, query, key).
-
-        Raises:
-            ValueError: for an unknown kind, weights not recorded, or layers that differ in shape.
-        """
-        layers = [self.weights(kind, layer) for layer in range(self.depth(kind))]
-        shapes = {weights.shape for weights in layers}
-        if len(shapes) > 1:
-            shape_list = ", ".join(map(str, sorted(shapes)))
-            raise ValueError(
-                f"the layers of kind {kind!r} differ in shape ({shape_list}); read them one at a "
-                "time with weights(kind, layer)"
-            )
-        if not layers:
-            raise ValueError(f"the model has no layers of kind {kind!r}")
-        return np.stack(layers)
-
-    def labels(self, kind: AttentionKind) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the tokens of the rows (queries) and columns (keys) of `weights(kind, …)`."""
-        checked_kind(kind)
-        return (
-            self.src_tokens if kind == "encoder" else self.tgt_tokens,
-            self.tgt_tokens if kind == "decoder" else self.src_tokens,
-        )
-
-    def _weights_name(self, kind: AttentionKind, layer: int) -> str:
-        checked_kind(kind)
         depth, index = self.depth(kind), operator.index(layer)
         if not -depth <= index < depth:
             raise ValueError(
@@ -165,4 +128,17 @@ class TraceTensors(Mapping[str, Array]):
         name = WEIGHTS[kind].format(index % depth)
         if name not in self.tensors:
             raise ValueError(f"this trace was recorded without {name}")
-        return name
+        return self[name]
+
+    def all_weights(self, kind: AttentionKind) -> npt.NDArray[np.float32]:
+        """Return the weights of all layers as a new array, (layers, n_heads, query, key). Raises
+        ValueError for an unknown kind, or weights not recorded."""
+        return np.stack([self.weights(kind, layer) for layer in range(self.depth(kind))])
+
+    def labels(self, kind: AttentionKind) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the tokens of the rows (queries) and columns (keys) of `weights(kind, …)`."""
+        checked_kind(kind)
+        return (
+            self.src_tokens if kind == "encoder" else self.tgt_tokens,
+            self.tgt_tokens if kind == "decoder" else self.src_tokens,
+        )
