@@ -94,7 +94,7 @@ def test_transformer_lens_names_are_aliases(translator: Translator) -> None:
 def test_errors_are_one_sentence(translator: Translator) -> None:
     for src, tgt, expected_message in (
         ([SRC], [TGT, TGT], "there are 1 texts and 2 targets"),
-        ([], [], "there are 0 texts and 0 targets"),
+        ([], [], "there are no texts"),
         ("  ", TGT, "There is no text to translate"),
         (SRC, "", "There is no translation to force"),
     ):

@@ -17,7 +17,8 @@ from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
 from transformer.measures.naming import BLANK
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
-from transformer.measures.words import words
+from transformer.measures.words import word_labels, words
+from transformer.text.batching import pad
 
 MAX_ALTERNATIVE_PIECES = 8
 """Maximum pieces of an alternative; a longer word is cut off."""
@@ -66,15 +67,12 @@ def word_alternatives(
         max_per_word: maximum number of alternatives of a word.
         hooks: those of the translation.
     """
-    word_numbers = words(translation.tokens)
+    texts_by_word = word_labels(translation.tokens)
     unfinished = sorted(
-        _first_pieces(translation, word_numbers, min_probability),
+        _first_pieces(translation, words(translation.tokens), min_probability),
         key=lambda candidate: -candidate.probability,
     )[:MAX_ALTERNATIVES]
-    alternatives_by_word: list[list[Alternative]] = [
-        [] for _ in range(word_numbers[-1] + 1 if word_numbers else 0)
-    ]
-    texts_by_word = _word_texts(translation.tokens, word_numbers)
+    alternatives_by_word: list[list[Alternative]] = [[] for _ in texts_by_word]
     for alternative in sorted(
         _complete_words(translator, translation, unfinished, hooks),
         key=lambda candidate: -candidate.probability,
@@ -137,26 +135,20 @@ def _complete_words(
     """Append the most probable pieces to each alternative until its word ends, all in one batch."""
     model, vocabulary = translator.model, translator.vocabulary
     device, config = translator.device, translator.model.config
-    memory = (
-        model.encode(torch.tensor([translation.src_ids], device=device), hooks=hooks)
-        if unfinished
-        else None
-    )
+    if not unfinished:
+        return []
+    memory = model.encode(torch.tensor([translation.src_ids], device=device), hooks=hooks)
     complete, active = [], unfinished
     for _ in range(MAX_ALTERNATIVE_PIECES):
-        if not active or memory is None:
+        if not active:
             break
         rows = [
             [config.bos_id, *translation.ids[: alternative.step], *alternative.ids]
             for alternative in active
         ]
-        longest = max(map(len, rows))
-        padded = [row + [config.pad_id] * (longest - len(row)) for row in rows]
-        states = model.decode(
-            torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1), hooks=hooks
-        )
-        last = torch.tensor([len(row) - 1 for row in rows], device=device)
-        last_states = states[torch.arange(len(rows), device=device), last]
+        tgt = pad(rows, config.pad_id, device)
+        states = model.decode(tgt, memory.expand(len(rows), -1, -1), hooks=hooks)
+        last_states = states[range(len(rows)), [len(row) - 1 for row in rows]]
         next_tokens = NextTokens.of(model.project(last_states[:, None])[:, 0], config, k=1)
         best_ids = next_tokens.top_ids[:, 0].tolist()
         best_probabilities = next_tokens.top_log_probabilities[:, 0].exp().tolist()
@@ -185,10 +177,3 @@ def _complete_words(
 def _with_straight_apostrophes(text: str) -> str:
     """Replace ’ by ', so that words that differ only in the apostrophe compare equal."""
     return text.replace("’", "'")
-
-
-def _word_texts(tokens: Sequence[str], numbers: Sequence[int]) -> list[str]:
-    texts = [""] * (numbers[-1] + 1 if numbers else 0)
-    for token, number in zip(tokens, numbers, strict=True):
-        texts[number] += token
-    return [join_bytes(text.removeprefix(BEGIN)) for text in texts]

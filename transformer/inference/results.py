@@ -89,12 +89,6 @@ class BeamTree:
             nodes.append(self.nodes[nodes[-1].parent])
         return tuple(reversed(nodes))
 
-    @property
-    def hypotheses(self) -> tuple[BeamNode, ...]:
-        """Last nodes of all finished hypotheses, best score first."""
-        ends = (node for node in self.nodes if node.status == "finished")
-        return tuple(sorted(ends, key=lambda node: -node.score))
-
 
 @dataclass(frozen=True)
 class StepTable:

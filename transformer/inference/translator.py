@@ -252,11 +252,11 @@ class Translator:
                 pattern that matches no hook point.
         """
         texts = [src] if isinstance(src, str) else list(src)
-        targets = [tgt] if isinstance(src, str) else list(tgt)
-        if len(texts) != len(targets) or not texts:
-            raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
+        targets: list[Any] = [tgt] if isinstance(src, str) else list(tgt)
+        if not texts:
+            raise ValueError("there are no texts")
         sources = encode_sources(self.vocabulary, texts, self.model.config)
-        outputs = [self._target_ids(target, Decoding(method="forced")) for target in targets]  # type: ignore[arg-type]
+        outputs = self._all_target_ids(texts, targets, Decoding(method="forced"))
         recording = Recording(self.model, hooks, names_filter)
         memory = self._decoder.encode(sources, recording.hooks)
         logits = self._decoder.logits(memory, outputs, recording.hooks)
