@@ -20,12 +20,15 @@ from transformer.inference.options import Decoding
 from transformer.inference.results import BeamTree, length_penalty
 
 
+@pytest.mark.parametrize("prefix", [[], [4], [6, 5], [5, 5, 4], [6, 2], [3, 4]])
 @pytest.mark.parametrize(("seed", "alpha"), [(0, 0.0), (1, 0.6), (2, 1.5), (0, -0.5)])
-def test_an_unlimited_beam_finds_the_best_sequence(seed: int, alpha: float) -> None:
+def test_an_unlimited_beam_finds_the_best_sequence(
+    seed: int, alpha: float, prefix: list[int]
+) -> None:
     model, source = models.three_word_model(seed), [5, 4, 6, 2]
-    score, expected = models.exhaustive_best(model, source, 4, alpha)
+    score, expected = models.exhaustive_best(model, source, 4, alpha, prefix)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
-    output = SequenceDecoder(model).run([source], options)[0]
+    output = SequenceDecoder(model).run([source], options, prefix=prefix)[0]
     assert output.decoded.ids == expected
     total = output.decoded.log_probability
     assert total / length_penalty(len(expected), alpha) == pytest.approx(score, abs=1e-5)

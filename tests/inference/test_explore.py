@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from transformer.figures import ExplorerView
@@ -46,8 +44,3 @@ def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translat
     trace_without_weights = translator.trace(TEXT, max_len=8, names=[])
     with pytest.raises(ValueError, match="no attention to show"):
         trace_without_weights.heads()
-
-
-def test_a_loaded_trace_shows_the_same_as_the_saved_one(trace: Trace, tmp_path: Path) -> None:
-    trace.save_npz(tmp_path / "trace.npz")
-    assert Trace.load_npz(tmp_path / "trace.npz").heads().html == trace.heads().html

@@ -107,18 +107,6 @@ def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> Non
         assert output.decoded.ids == decode("ONNX", source, options, [6, 17]).decoded.ids
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
-@pytest.mark.parametrize("prefix", [[4], [6, 5], [5, 5, 4], [6, 2], [3, 4]])
-def test_an_unlimited_beam_finds_the_best_continuation(prefix: list[int], alpha: float) -> None:
-    model, source, max_len = models.three_word_model(1), [5, 4, 6, 2], 4
-    best_score, expected = models.exhaustive_best(model, source, max_len, alpha, prefix)
-    options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=max_len)
-    sequence = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded
-    assert sequence.ids == expected
-    score = sequence.log_probability / length_penalty(len(sequence.ids), alpha)
-    assert score == pytest.approx(best_score, abs=1e-5)
-
-
 @pytest.mark.parametrize("session", ["cached", "uncached"])
 def test_a_prefix_of_the_best_hypothesis_keeps_its_score(session: str) -> None:
     for source in models.SOURCES:

@@ -15,7 +15,6 @@ from transformer.inference import trace_files
 from transformer.inference.results import Translation
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.translator import Translator
-from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 TEXT = "The baker sells the lamp again."
@@ -51,16 +50,6 @@ def test_labels_are_input_and_predicted_tokens(trace: Trace, translator: Transla
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_sum_to_one_and_later_positions_are_masked(trace: Trace, kind: str) -> None:
-    for layer in range(2):
-        weights = trace.weights(kind, layer)
-        assert weights.dtype == np.float32
-        np.testing.assert_allclose(weights.sum(axis=-1), 1.0, atol=1e-6)
-        if kind == "decoder":
-            assert (np.triu(weights, 1) == 0).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_the_softmax_of_query_times_key(trace: Trace, kind: str) -> None:
     side = "encoder" if kind == "encoder" else "decoder"
     for layer in range(2):
@@ -74,7 +63,9 @@ def test_weights_are_the_softmax_of_query_times_key(trace: Trace, kind: str) -> 
             scores[:, ~np.tri(scores.shape[1], dtype=bool)] = -np.inf
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
         weights /= weights.sum(axis=-1, keepdims=True)
+        assert trace.weights(kind, layer).dtype == np.float32
         np.testing.assert_allclose(trace.weights(kind, layer), weights, atol=1e-6)
+        assert (trace.weights(kind, layer)[weights == 0] == 0).all()
         np.testing.assert_allclose(heads, weights @ value, atol=1e-5)
 
 
@@ -103,21 +94,6 @@ def test_one_pass_equals_the_steps_of_decoding(trace: Trace, translator: Transla
             else:
                 expected, actual = one_pass[i], step[-1]
             np.testing.assert_allclose(expected, actual, atol=1e-5, err_msg=f"{name}, step {i}")
-
-
-def test_a_trace_runs_the_encoder_and_the_decoder_once(
-    tiny_model: Transformer, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    translator, calls = Translator(tiny_model, vocabulary), []
-    for part in ("encode", "decode"):
-        run = getattr(tiny_model, part)
-        monkeypatch.setattr(
-            tiny_model, part, lambda *a, part=part, run=run, **k: calls.append(part) or run(*a, **k)
-        )
-    for target in (None, "Le boulanger vend la lampe."):
-        calls.clear()
-        translator.trace(TEXT, target, max_len=None if target else 14)
-        assert calls == ["encode", "decode"]
 
 
 def test_all_hook_points_are_recorded_in_model_order(trace: Trace, translator: Translator) -> None:
@@ -155,12 +131,10 @@ def test_all_weights_stacks_the_layers(trace: Trace, kind: str) -> None:
     assert trace.weights(kind, 0).any()
 
 
-def test_layers_that_were_not_recorded_are_refused(trace: Trace, translator: Translator) -> None:
+def test_layers_that_were_not_recorded_are_refused(translator: Translator) -> None:
     partial = translator.trace(TEXT, names=WEIGHTS["cross"].format(0), max_len=5)
     with pytest.raises(ValueError, match=r"recorded without decoder\.layers\.1\.cross_attn"):
         partial.all_weights("cross")
-    with pytest.raises(ValueError, match="did you mean 'cross'"):
-        trace.all_weights("cros")
 
 
 def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
