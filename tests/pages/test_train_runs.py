@@ -77,13 +77,14 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert jobs.run(name).status == "paused"
     button(app, "Resume").click().run()
     assert jobs.run(name).status == "queued"
-    write_run(jobs, name, "running")
-    app.run()
-    assert "Save now" in labels(app)
-    button(app, "Save now").click().run()
-    assert jobs.folder(name).control().save == 1
-    app.select_slider[0].set_value(0.5).run()
-    assert jobs.folder(name).control().learning_rate_factor == 0.5
+    with jobs.folder(name).locked():  # as its trainer does
+        write_run(jobs, name, "running")
+        app.run()
+        assert "Save now" in labels(app)
+        button(app, "Save now").click().run()
+        assert jobs.folder(name).control().save == 1
+        app.select_slider[0].set_value(0.5).run()
+        assert jobs.folder(name).control().learning_rate_factor == 0.5
     write_run(jobs, name, "queued")
     button(app, "Stop").click().run()
     app.run()
@@ -128,7 +129,8 @@ def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jo
     lines += [{"step": 2, "valid_loss": 1.25, "sequence_accuracy": 0.5, "token_accuracy": 1.0}]
     (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     write_checkpoint(path)
-    app = visit(PAGE, run=name)
+    with jobs.folder(name).locked():  # as its trainer does
+        app = visit(PAGE, run=name)
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Loss"] == "1.000"
     assert figures["Validation loss"] == "1.250"
