@@ -19,7 +19,6 @@ def trace(translator: Translator) -> Trace:
 def test_each_method_opens_its_view(trace: Trace) -> None:
     for explorer, view in (
         (trace.explore(), "heads"),
-        (trace.heads(), "heads"),
         (trace.model(), "model"),
         (trace.heatmap(layer=1, head=3, exact=False), "heatmap"),
         (trace.explore(view="query-key"), "query-key"),
@@ -43,4 +42,4 @@ def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translat
         trace.heatmap(layer=2)
     trace_without_weights = translator.trace(TEXT, max_len=8, names=[])
     with pytest.raises(ValueError, match="no attention to show"):
-        trace_without_weights.heads()
+        trace_without_weights.explore()

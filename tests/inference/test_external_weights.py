@@ -52,7 +52,7 @@ def test_encoder_decoder_weights_are_kept() -> None:
             np.testing.assert_array_equal(trace.weights(kind, layer), weights[0].cpu().numpy())
     assert trace.predicted_tokens == ("▁e", "f", "▁g", "…")
     assert (trace.source, trace.text) == ("a bc d", "ef g")
-    assert trace.heads().html.count("</html>") == 1
+    assert trace.explore().html.count("</html>") == 1
     joint = rollout.joint(trace)
     np.testing.assert_allclose(joint.source.sum(-1) + joint.target.sum(-1), 1, atol=1e-6)
 
@@ -96,7 +96,7 @@ def test_an_encoder_may_be_deeper_than_its_decoder() -> None:
     with pytest.raises(ValueError, match="there is no layer 1; the layers are 0 to 0"):
         trace.weights("cross", 1)
     with pytest.raises(ValueError, match="There is no layer 1; the layers are 0 to 0"):
-        trace.heads(kind="cross", layer=1, head=0)
+        trace.explore(kind="cross", layer=1, head=0)
     explorer = trace.model(kind="encoder", layer=2, head=1)
     assert explorer.sides[0].kinds == ["encoder", "decoder", "cross"]
     joint = rollout.joint(trace)

@@ -105,7 +105,6 @@ def test_ids_are_whole_numbers(translator: Translator, ids: list[object]) -> Non
         ({"prefix": [5] * 4, "max_len": 3}, "prefix has 4 tokens; the output has at most 3"),
         ({"prefix": [5] * 90}, r"prefix has 90 tokens; the output has at most \d\d"),
         ({"prefix": [5], "target": [5, 2]}, "pass either a target.*or a prefix"),
-        ({"prefix": [5], "method": "forced"}, "pass either a target.*or a prefix"),
     ],
 )
 @pytest.mark.parametrize("search", [{}, {"beam_size": 2}])

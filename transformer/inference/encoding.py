@@ -7,7 +7,7 @@ import operator
 from collections.abc import Iterable, Sequence
 
 from transformer.config import ModelConfig
-from transformer.inference.options import DecodingOptions, check_source
+from transformer.inference.options import check_source
 from transformer.text import Vocabulary
 from transformer.text.visible import is_blank
 
@@ -53,20 +53,15 @@ def _whole_ids(label: str, ids: Iterable[int]) -> list[int]:
 
 
 def encode_prefix(
-    vocabulary: Vocabulary,
-    prefix: str | Sequence[int] | None,
-    options: DecodingOptions,
-    targets: object,
+    vocabulary: Vocabulary, prefix: str | Sequence[int] | None, targets: object
 ) -> list[int]:
     """Return the ids of the beginning of an output, without `</s>`. Raises TypeError for another
     type, ValueError for a prefix with a forced target."""
-    if prefix is not None and not isinstance(prefix, Iterable):
-        raise TypeError(f"a prefix must be text or ids, not {type(prefix).__name__}")
     if isinstance(prefix, str):
         ids = vocabulary.encode(prefix, target=True)[:-1]
     else:
         ids = _whole_ids("prefix", () if prefix is None else prefix)
-    if ids and (targets is not None or options.get("method") == "forced"):
+    if ids and targets is not None:
         raise ValueError(
             "pass either a target, which is only scored, or a prefix, which is continued"
         )

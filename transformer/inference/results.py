@@ -79,16 +79,6 @@ class BeamTree:
     beam_size: int
     length_penalty: float
 
-    def children(self, node: BeamNode) -> tuple[BeamNode, ...]:
-        return tuple(child for child in self.nodes if child.parent == node.index)
-
-    def path(self, node: BeamNode) -> tuple[BeamNode, ...]:
-        """Return the nodes from the root to `node`, both included."""
-        nodes = [node]
-        while nodes[-1].parent is not None:
-            nodes.append(self.nodes[nodes[-1].parent])
-        return tuple(reversed(nodes))
-
 
 @dataclass(frozen=True)
 class StepTable:

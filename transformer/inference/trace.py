@@ -81,7 +81,8 @@ class Trace(TraceTensors):
     def explore(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any
     ) -> ExplorerView:
-        """Return the attention explorer, which a notebook displays and `save` writes to a file.
+        """Return the attention explorer, which a notebook displays and `save` writes to a file. By
+        default it shows lines between tokens, in one colour per head.
 
             trace.explore(kind="cross", exact=False)
             trace.heatmap(layer=5, head=2, special="dimmed").save("head.html")
@@ -115,10 +116,6 @@ class Trace(TraceTensors):
                 'the widget needs the package anywidget: pip install "heads-up[widget]"'
             ) from error
         return ExplorerWidget(_explorer_data(self, other), {"view": view, **state})
-
-    def heads(self, **state: Any) -> ExplorerView:
-        """Show lines between tokens, in one colour per head; see `explore`."""
-        return self.explore(view="heads", **state)
 
     def model(self, **state: Any) -> ExplorerView:
         """Show all heads of all layers as small pictures; see `explore`."""

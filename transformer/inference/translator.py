@@ -155,7 +155,7 @@ class Translator:
         if isinstance(text, (list, tuple)):
             raise TypeError("translate takes one text; translate_batch takes a list of texts")
         targets = None if target is None else [target]
-        prefix_ids = encode_prefix(self.vocabulary, prefix, options, targets)
+        prefix_ids = encode_prefix(self.vocabulary, prefix, targets)
         decoding = decoding_for(options, targets)
         return self._translate([text], targets, hooks, decoding, prefix_ids)[0]
 
@@ -198,7 +198,7 @@ class Translator:
         `run_with_cache`. Raises ValueError as `translate` does, and for an unknown hook name.
         """
         targets = None if target is None else [target]
-        prefix_ids = encode_prefix(self.vocabulary, prefix, options, targets)
+        prefix_ids = encode_prefix(self.vocabulary, prefix, targets)
         decoding = decoding_for(options, targets)
         return self._trace([text], targets, hooks, names, decoding, prefix_ids)[0]
 
