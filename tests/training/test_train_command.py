@@ -181,11 +181,15 @@ def test_corrupt_config_gives_a_one_sentence_error(
         assert_refused(train(pairs_file), message)
 
 
-def test_languages_are_written_to_the_model_card(
+def test_languages_and_penalties_are_written_to_the_model_card(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    assert train(pairs_file, "--languages", "en", "de")[0] == 0
+    penalty = ("--sharpness-penalty", 0.25)
+    assert train(pairs_file, "--languages", "en", "de", *penalty)[0] == 0
     run = RunFolder(tmp_path / "run")
+    card = (run.checkpoint_path / "README.md").read_text()
+    assert "sharpness penalty 0.25 on attention" in card
+    assert "diversity penalty" not in card
     assert run.config().languages == ("en", "de")
     assert load_languages(run.checkpoint_path) == ("en", "de")
     # A resumed run keeps its languages unless others are given.

@@ -119,7 +119,7 @@ class LayerRace(TrainTask):
     ) -> None:
         self.run, self.loop, self.device = run, loop, device
         self.config, self.gap = config.training, _gap_task(config.options)
-        loop.precision = self.config.precision
+        loop.precision = "fp32"
         torch.manual_seed(self.config.seed % N_SEEDS)
         layer = config.layer
         with torch.device("cpu"):  # the same weights for a seed, on every device

@@ -82,6 +82,11 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
             source = ", ".join(map(os.path.basename, config.train))
             if config.start_from:
                 initialization = f", initialised from {os.path.basename(config.start_from)}"
+    penalties = "".join(
+        f", {name} penalty {value} on attention"
+        for name in ("sharpness", "diversity")
+        if (value := getattr(training, f"{name}_penalty"))
+    )
     best_loss = f" Best validation loss {loop.best_valid:.3f} nats per token."
     return (
         f"{front_matter(languages) if languages else ''}"
@@ -93,7 +98,7 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
         f"Trained on {n_pairs:,} pairs ({source}){initialization}: {loop.step:,} steps of at most "
         f"{training.batch_tokens:,} source and target positions, "
         f"ending in epoch {loop.epoch + 1:,}, in {loop.seconds / 60:.1f} minutes; "
-        f"dropout {model.dropout}, label smoothing {training.label_smoothing}, "
+        f"dropout {model.dropout}, label smoothing {training.label_smoothing}{penalties}, "
         f"seed {training.seed}, precision {loop.precision}."
         f"{best_loss if loop.best_valid < float('inf') else ''} The weights are "
         f"{f'the mean of the last {averaged} saves' if averaged > 1 else 'those of the last save'}"
