@@ -1,4 +1,4 @@
-"""Cancelling a long computation: it checks between its steps whether to stop.
+"""Cancelling what a page computes in its own thread: it checks between steps whether to stop.
 
     with cancelled_by(check):  # check raises an exception to cancel
         value_zeroing.joint(model, trace)  # or any other long computation

@@ -84,7 +84,8 @@ class Computation:
         function: "module:name" of a function that another process calls as
             `name(arguments, progress)`. `progress(fraction, stage)` reports the progress, 0 to 1.
             It returns a JSON-serialisable dict and raises ValueError for invalid arguments.
-        arguments: JSON-serialisable.
+        arguments: JSON-serialisable. Folders of checkpoints are "checkpoint", or the first of each
+            pair in "models": a cluster sends these to the machine that computes.
         kind: one of `KINDS`.
         identity: the arguments that determine the result; default: all.
         subject: a key that several computations share; `ComputationService.latest` has the last
