@@ -30,6 +30,7 @@ from transformer.ui.pages.inside import TABS
 from transformer.ui.pages.research import EXPERIMENTS
 
 GOAL_MB = 1000
+TRAIN_BUTTON = "Train: reverse"
 
 
 def visits() -> list[tuple[str, dict[str, str]]]:
@@ -53,9 +54,9 @@ def visit(address: str, number: int, end: float, counts: dict[str, int]) -> None
             session.widgets.clear()
             session.elements.clear()
             session.rerun()
-            if number == 0 and turn < len(PAGES) and ("button", "Train") in session.elements:
-                session.click("Train")
-                counts["runs"] = counts.get("runs", 0) + 1
+            if number == 0 and page == "train" and not counts.get("runs"):
+                session.click(TRAIN_BUTTON)
+                counts["runs"] = 1
             counts["visits"] = counts.get("visits", 0) + 1
 
 
