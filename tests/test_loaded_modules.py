@@ -14,7 +14,7 @@ def _loaded(program: str, path: str = "") -> set[str]:
     """Return the modules that are loaded after this program has run in a new process, whose
     `python` is the first on this PATH."""
     process = subprocess.run(
-        ["python" if path else sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"],
+        ["python" if path else sys.executable, "-c", f"import sys\n{program}\nprint(*sys.modules)"],
         cwd=ROOT,
         env={**os.environ, "PATH": path or os.environ["PATH"]},
         capture_output=True,
@@ -37,7 +37,18 @@ def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None
 
 def test_a_process_that_trains_loads_no_compiler_and_no_tables() -> None:
     """Each of these modules takes tens of megabytes in every worker."""
-    loaded = _loaded("from transformer.training.train_folder import warm_up; warm_up(1)")
+    training = """
+import tempfile
+from transformer.training.recipe import make_run_config
+from transformer.training.run_folder import RunFolder
+from transformer.training.train_folder import train_run, warm_up
+warm_up(1)
+with tempfile.TemporaryDirectory() as folder:
+    run = RunFolder(folder)
+    run.write_config(make_run_config("copy", settings={"steps": 1}))
+    assert train_run(folder) == "finished"
+"""
+    loaded = _loaded(training)
     assert {"torch._dynamo", "sympy", "pandas", "scipy"} & loaded == set()
 
 
