@@ -1,6 +1,7 @@
 // Export: the view as PNG, SVG or CSV.
 
 import { button, download, el } from "./base.js";
+import { bytesOfBase64 } from "./base64.js";
 import { shorten } from "./token-labels.js";
 import { exportName, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
@@ -123,8 +124,8 @@ function pngOf(ctx, figure, view) {
   pen.scale(scale, scale);
   paintCaptioned(pen, figure, ctx, view);
   // Not toBlob, which Chrome may delay for seconds until it is idle.
-  const bytes = atob(canvas.toDataURL("image/png").split(",")[1]);
-  return new Blob([Uint8Array.from(bytes, (letter) => letter.charCodeAt(0))], { type: "image/png" });
+  const bytes = bytesOfBase64(canvas.toDataURL("image/png").split(",")[1]);
+  return new Blob([bytes], { type: "image/png" });
 }
 
 // An SVG in the colours for print.

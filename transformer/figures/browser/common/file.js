@@ -1,5 +1,7 @@
 // A view in an HTML file: the data are in the page, and selections are not reported.
 
+import { bytesOfBase64 } from "./base64.js";
+
 export function openFile(makeView, data) {
   const view = makeView(document.body, () => {});
   document.querySelector(".hu").classList.add("hu-file");
@@ -11,7 +13,6 @@ export const jsonIn = (node) => JSON.parse(node.textContent);
 
 // Reads the bytes of `data_script`.
 export async function bytesIn(node) {
-  const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const stream = new Blob([bytesOfBase64(node.textContent)]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }

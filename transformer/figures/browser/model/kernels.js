@@ -1,5 +1,6 @@
 // The compiled kernels (kernels.ts) and the memory that they work on.
 
+import { bytesOfBase64 } from "../common/base64.js";
 import { KERNEL_BYTES } from "./kernel-bytes.js";
 
 const FIRST_FREE = 4 * 1024 * 1024; // below is the kernels' own scratch space
@@ -7,7 +8,7 @@ const STAGING_BYTES = 8 * 1024 * 1024; // for the values of tensors outside this
 const PAGE_BYTES = 65536;
 const MARGIN_BYTES = 1024 * 1024; // kernels may read behind the last tensor
 
-const CODE = Uint8Array.from(atob(KERNEL_BYTES), (character) => character.charCodeAt(0));
+const CODE = bytesOfBase64(KERNEL_BYTES);
 
 /** @type {WeakMap<ArrayBufferLike, Kernels>} */
 const owners = new WeakMap();

@@ -1,6 +1,7 @@
 // The top of the site's page Try: the same view as the app's (glance.js), with the model in this browser. It has the
 // sentence, the depths, and in the first depth the bands.
 
+import { bytesOfBase64 } from "../common/base64.js";
 import { glanceView, unpackGlance } from "../glance/glance.js";
 import { textProblem } from "./live-client.js";
 
@@ -82,7 +83,7 @@ export function homePage(container, context) {
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
     if (text === prepared.text) {
       const { aligner } = context.modelInfo;
-      const bytes = Uint8Array.from(atob(prepared.picture), (letter) => letter.charCodeAt(0));
+      const bytes = bytesOfBase64(prepared.picture);
       lastTranslation = unpackGlance(bytes, { text, prefix: [], off: "", has_alternatives: true, aligner });
     }
     view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));

@@ -2,6 +2,7 @@
 // visitor's. Until the model has answered, the question is about the lesson's sentence that the page has packed.
 
 import { button, el } from "../common/base.js";
+import { bytesOfBase64 } from "../common/base64.js";
 import { makeClient, modelSelect, registerServiceWorker, textProblem } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { makeLoading } from "./live-loading.js";
@@ -245,7 +246,7 @@ export function openLesson(tabs, site, lesson) {
     model = models.value;
     ask();
   });
-  const caseBytes = Uint8Array.from(atob(lesson.case), (character) => character.charCodeAt(0));
+  const caseBytes = bytesOfBase64(lesson.case);
   client.ask("packedLesson", { lesson: lesson.name, bytes: caseBytes }).then((reply) => {
     if (!reply?.question || current.question) return; // the model tries the next sentences, or was faster
     current = { ...current, question: reply.question };
