@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 
 from tests.figures.deno import SCRIPTS, deno
 from transformer.figures import module, modules, style, translation_data
+from transformer.figures.live_page import worker_scripts
 from transformer.figures.modules import join_modules
 from transformer.figures.views import COMPONENTS, EXPLORER, TABS, view_page
+from transformer.ui.services.view_scripts import training_files
 
 FILES = {
     "base.js": """// What all share.
@@ -156,3 +159,18 @@ def test_a_translation_in_a_page_stays_text() -> None:
 
 def test_javascript_tests_pass() -> None:
     assert " passed" in deno("test", "--quiet", "--no-check", "--allow-read", str(SCRIPTS))
+
+
+def test_modules_that_a_browser_loads_come_with_those_that_they_import() -> None:
+    training = {path: content.decode() for path, content in training_files().items()}
+    pages = [path for path in training if path.endswith(".js")]
+    for scripts, waiting in ((worker_scripts(), ["live/worker.js"]), (training, pages)):
+        checked: set[str] = set()
+        while waiting:
+            path = waiting.pop()
+            assert path in scripts, f"{path} is missing"
+            checked.add(path)
+            imports = re.findall(r'^import [^"]*"(\.[^"]+)";', scripts[path], re.M)
+            paths = {posixpath.normpath(f"{posixpath.dirname(path)}/{name}") for name in imports}
+            waiting += paths - checked
+        assert "model/kernels.js" in checked

@@ -18,7 +18,7 @@ BROWSER = Path(__file__).parent / "browser"
 WORKER_FOLDERS = ("live", "model", "questions", "trace")
 """Folders of `browser/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
-WORKER_FILES = ("common/naming.js", "common/head-codes.js")
+WORKER_FILES = ("common/base.js", "common/base64.js", "common/naming.js", "common/head-codes.js")
 """Modules of the views that the worker loads as well."""
 SERVICE_WORKER = "live/service-worker.js"
 

@@ -17,6 +17,7 @@ BROWSER = Path(__file__).parent / "browser"
 FOLDERS = ("model", "training", "trainer", "clinic")
 FILES = (
     "common/base.js",
+    "common/base64.js",
     "common/naming.js",
     "common/head-codes.js",
     "common/thumbnail.js",
