@@ -171,7 +171,7 @@ def _list_array(rows: list[list[int]], kind: pa.ListType) -> pa.ListArray:
     flat = np.fromiter(
         chain.from_iterable(rows), dtype=kind.value_type.to_pandas_dtype(), count=int(offsets[-1])
     )
-    # `pa.array`, like `to_numpy`, would import pandas: 40 MB of memory in each training process.
+    # `pa.array`, like `to_numpy`, would import pandas into each process that trains.
     values = pa.Array.from_buffers(kind.value_type, len(flat), [None, pa.py_buffer(flat)])
     buffers = [None, pa.py_buffer(offsets)]
     return pa.Array.from_buffers(kind, len(rows), buffers, children=[values])
