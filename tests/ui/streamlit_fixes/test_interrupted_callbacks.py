@@ -151,9 +151,13 @@ class Session:
     """A session whose browser displays the page "old", and the pages that it was asked to run."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._scriptrunner, self._client_state = None, ClientState(page_script_hash="old")
+        self._scriptrunner = None
+        self.displayed = "old"
         self.pages: list[str] = []
         monkeypatch.setattr(fix, "_request_rerun", self._record)
+
+    def get_pages(self) -> dict[str, dict[str, str]]:
+        return {page: {"url_pathname": page} for page in ("old", "new", "third")}
 
     def _record(self, _: Any, request: ClientState) -> None:
         self.pages.append(request.page_script_hash + request.query_string)
@@ -166,6 +170,7 @@ class Session:
             widget_states=states,
             is_history_navigation=back,
         )
+        request.context_info.url = f"http://localhost:8501/{self.displayed}"
         session: Any = self
         fix._request_rerun_with_pending_states(session, request)
 
@@ -175,9 +180,20 @@ def test_a_click_does_not_cancel_a_link_before_it(monkeypatch: pytest.MonkeyPatc
     session.send("new", "?text=A")
     session.send("old", clicks=True)
     session.send("old", clicks=True)
-    session.send("new", clicks=True)  # now the browser displays the new page
+    session.displayed = "new"
+    session.send("new", clicks=True)
+    session.displayed = "old"
     session.send("old", clicks=True)
     assert session.pages == ["new?text=A", "new?text=A", "new?text=A", "new", "old"]
+
+
+def test_a_click_is_not_taken_for_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = Session(monkeypatch)
+    session.send("old", clicks=True)  # its run calls `st.switch_page("new")`
+    session.send("old", clicks=True)
+    session.displayed = "new"
+    session.send("new", clicks=True)
+    assert session.pages == ["old", "old", "new"]
 
 
 def test_another_link_or_back_cancels_a_link(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -71,8 +72,8 @@ class _Link:
     """A link that was clicked and whose page the browser does not display yet.
 
     Attributes:
-        page: the page that it opens, with the URL parameters `query`.
-        left_page: the page that the browser displays.
+        page: the hash of the page that it opens, with the URL parameters `query`.
+        left_page: the hash of the page that the browser displays.
         values: the widget states, serialized, that were sent with the click.
     """
 
@@ -100,7 +101,7 @@ def changes() -> list[str]:
         ),
         *changed_signatures(AppSession, request_rerun="self, client_state"),
         *missing_attributes(SafeSessionState, "_lock", "_yield_callback"),
-        *missing_attributes(AppSession, "_scriptrunner", "_client_state"),
+        *missing_attributes(AppSession, "_scriptrunner", "get_pages"),
         *missing_attributes(ScriptRequests, "_lock", "_state", "_rerun_data"),
     ]
 
@@ -166,15 +167,24 @@ def _stop_before_it_begins(requests: ScriptRequests) -> WidgetStates | None:
 def _keep_link(session: AppSession, request: ClientState) -> None:
     """Let the request open the page of the link that was clicked before it, if it comes from a
     widget of the page that the browser still displays."""
-    link = _links.get(session)
+    link, displayed_page = _links.get(session), _displayed_page(session, request)
+    requested_page = request.page_script_hash or displayed_page
     values = {widget.SerializeToString() for widget in request.widget_states.widgets}
-    displayed_page = session._client_state.page_script_hash
-    if link and request.page_script_hash == link.left_page and values - link.values:
+    if requested_page is None or displayed_page is None or request.is_history_navigation:
+        _links.pop(session, None)
+    elif requested_page != displayed_page:
+        _links[session] = _Link(requested_page, request.query_string, displayed_page, values)
+    elif link and displayed_page == link.left_page and values - link.values:
         request.page_script_hash, request.query_string = link.page, link.query
-    elif link and request.page_script_hash == link.page:  # the browser displays the new page
-        del _links[session]
-    elif request.page_script_hash != displayed_page and not request.is_history_navigation:
-        left_page = link.left_page if link else displayed_page
-        _links[session] = _Link(request.page_script_hash, request.query_string, left_page, values)
     else:
         _links.pop(session, None)
+
+
+def _displayed_page(session: AppSession, request: ClientState) -> str | None:
+    """Return the page that the browser displays; None if it does not say. It may be older than the
+    session's page, which `st.switch_page` changes."""
+    if not request.context_info.url:
+        return None
+    path = urlsplit(request.context_info.url).path.rpartition("/")[2]
+    pages = {page.get("url_pathname"): page_hash for page_hash, page in session.get_pages().items()}
+    return pages.get(path)
