@@ -7,12 +7,12 @@ export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
 const LINK_CHECK_MS = 20;
 const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
 
-let openingPath = ""; // of the last link that was clicked, until its page opens, it has failed, or another page is shown
+let leftPath = ""; // of the page that a clicked link leaves, until another page is shown or the link has failed
 let linkResult = null; // observer of Streamlit's state
 
 // Whether the visitor has clicked a link to a page that is not open yet. A value sent now would rerun the page being
 // left, and the visitor would return to it.
-export const isOpeningPage = () => openingPath !== "" && openingPath !== location.pathname;
+export const isOpeningPage = () => leftPath !== "" && leftPath === location.pathname;
 
 function noteLink({ target, ctrlKey, metaKey, shiftKey }) {
   const link = target instanceof Element && target.closest("a");
@@ -21,17 +21,21 @@ function noteLink({ target, ctrlKey, metaKey, shiftKey }) {
   }
   const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"));
   if (!app) return;
-  openingPath = link.pathname;
+  // Streamlit writes its link to the first page without a path: "?text=…".
+  const isFirstPage = link.getAttribute("href").startsWith("?");
+  const path = isFirstPage ? new URL("./", location.href).pathname : link.pathname;
+  leftPath = path === location.pathname ? "" : location.pathname;
   linkResult ??= new MutationObserver(() => {
     const { testConnectionState, testScriptState } = app.dataset;
-    if (testConnectionState !== "CONNECTED" || testScriptState === "notRunning") openingPath = "";
+    const hasEnded = testConnectionState !== "CONNECTED" || testScriptState === "notRunning";
+    if (hasEnded || !isOpeningPage()) forgetLink();
   });
   linkResult.observe(app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
 }
 
 // A run may end so soon that Streamlit's state never changes. After a step in the history nobody waits for a link.
 function forgetLink() {
-  openingPath = "";
+  leftPath = "";
 }
 
 // `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
