@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.training.schedule import learning_rate, paper_rate
+from transformer.training.schedule import learning_rate, paper_rate, rate_curves
 
 steps = st.integers(1, 10**6)
 warmups = st.integers(1, 20_000)
@@ -21,6 +22,19 @@ def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
     expected = peak * step / warmup if step <= warmup else peak * (warmup / step) ** 0.5
     assert paper_rate(step, d_model, warmup) == pytest.approx(expected)
     assert learning_rate(step, d_model=d_model, warmup=warmup) == pytest.approx(expected)
+
+
+@given(d_model=widths, warmup=warmups)
+def test_the_rate_is_the_lower_of_two_curves_that_meet_at_its_peak(
+    d_model: int, warmup: int
+) -> None:
+    curves = rate_curves(d_model, warmup)
+    peak, before = (d_model * warmup) ** -0.5, curves.steps <= warmup
+    np.testing.assert_allclose(curves.rate[before], peak * curves.steps[before] / warmup)
+    np.testing.assert_allclose(curves.rate[~before], peak * (warmup / curves.steps[~before]) ** 0.5)
+    np.testing.assert_allclose(curves.rate, np.minimum(curves.rising, curves.falling))
+    assert curves.rate[curves.steps == warmup] == pytest.approx(peak)
+    assert (curves.steps[0], curves.steps[-1]) == (1, 4 * warmup)
 
 
 @given(step=steps, progress=progresses, cooldown=st.floats(0.01, 0.99))

@@ -364,11 +364,11 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         """Return the last stored result of each subject, of any computation."""
         latest: dict[str, LatestResult] = {}
         for path in (self._root / RESULTS_FOLDER).glob(f"*/{RESULT}"):
-            config = _read_or_empty(path.with_name("config.json"))
-            subject, measured_at = config.get("subject"), config.get("when")
-            if isinstance(subject, str) and subject and isinstance(measured_at, int | float):
-                result = LatestResult(float(measured_at), path.parent.name)
-                latest[subject] = max(result, latest.get(subject, result))
+            with suppress(OSError):  # removed meanwhile
+                config = path.with_name("config.json")
+                subject, result = _subject_and_result(config, config.stat().st_mtime_ns)
+                if subject:
+                    latest[subject] = max(result, latest.get(subject, result))
         return latest
 
     def cancel(self, key: str, visitor: str) -> None:
@@ -421,6 +421,16 @@ def _read_or_empty(path: Path) -> dict[str, Any]:
         return read_json(path)
     except (OSError, ValueError):
         return {}
+
+
+@lru_cache(maxsize=4096)
+def _subject_and_result(config: Path, modified_at: int) -> tuple[str, LatestResult]:
+    """Read the subject of a completed computation ("" for none); again only if the file changes."""
+    content = _read_or_empty(config)
+    subject, measured_at = content.get("subject"), content.get("when")
+    if not isinstance(subject, str) or not isinstance(measured_at, int | float):
+        subject, measured_at = "", 0.0
+    return subject, LatestResult(float(measured_at), config.parent.name)
 
 
 def _remove_oldest(folders: Iterable[JobFolder], max_results: int) -> None:

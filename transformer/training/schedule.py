@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
 
 def paper_rate(step: int, d_model: int, warmup: int) -> float:
     """Return d_model^-0.5 · min(step^-0.5, step · warmup^-1.5) (eq. 3); `step` starts at 1."""
     return float(d_model**-0.5 * min(step**-0.5, step * warmup**-1.5))
+
+
+class RateCurves(NamedTuple):
+    """The paper's learning rate at some steps, and the two terms of which it is the minimum."""
+
+    steps: npt.NDArray[np.int64]
+    rate: npt.NDArray[np.float64]
+    rising: npt.NDArray[np.float64]
+    falling: npt.NDArray[np.float64]
+
+
+def rate_curves(d_model: int, warmup: int) -> RateCurves:
+    """Return the curves of equation 3 at up to 301 steps from 1 to 4 · warmup.
+
+    One of the steps is `warmup`, where the two terms meet.
+    """
+    steps = np.unique([*np.linspace(1, 4 * warmup, 300).round(), warmup]).astype(np.int64)
+    rate = np.array([paper_rate(int(step), d_model, warmup) for step in steps])
+    rising, falling = d_model**-0.5 * steps * warmup**-1.5, d_model**-0.5 * steps**-0.5
+    return RateCurves(steps, rate, rising, falling)
 
 
 def learning_rate(

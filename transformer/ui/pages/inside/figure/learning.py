@@ -15,7 +15,7 @@ from transformer.analysis.inside.learning import (
 from transformer.figures.bars import grouped_bars
 from transformer.figures.positions import Curve, lines, table
 from transformer.inference import Trace
-from transformer.training.schedule import paper_rate
+from transformer.training.schedule import paper_rate, rate_curves
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import stops
@@ -64,12 +64,11 @@ def _learning_rate() -> None:
         **state.bound("warmup"),
     )
     width, step = view.d_model, view.warmup
-    steps = np.unique([*np.linspace(1, 4 * step, 300).round(), step]).astype(int)
-    rate = np.array([paper_rate(int(n), width, step) for n in steps])
+    steps, rate, rising, falling = rate_curves(width, step)
     curves = [
         Curve("learning rate", steps, rate),
-        Curve("rising: step · warmup^−1.5", steps, width**-0.5 * steps * step**-1.5),
-        Curve("falling: step^−0.5", steps, width**-0.5 * steps**-0.5),
+        Curve("rising: step · warmup^−1.5", steps, rising),
+        Curve("falling: step^−0.5", steps, falling),
     ]
     peak = paper_rate(step, width, step)
     figure = lines(curves, x_title="step", y_title="learning rate",
