@@ -13,28 +13,33 @@ from hypothesis import strategies as st
 from tests.jobs.conftest import IdleExecutor, MakeIdleJobs, run_config
 from transformer.jobs import Computation, ComputationService, JobError
 from transformer.jobs.computation import KINDS
-from transformer.jobs.shares import Requester, exceeded_quota, seconds_until_turn
+from transformer.jobs.shares import Requester, check_quotas, seconds_until_turn
 
 CAPACITY, MAX_PER_VISITOR = KINDS["corpus"].capacity, KINDS["corpus"].max_per_visitor
 
 
+def exceeded_quota(holders: list[Requester], requester: Requester, count: int = 1) -> str:
+    """Return which quota of ten items `count` more exceed; "" if none."""
+    try:
+        check_quotas(holders, requester, "wait", count, address=(5, "address {}"), total=(10, "{}"))
+    except JobError as error:
+        return str(error)
+    return ""
+
+
 def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
     requesters_at_a = [Requester(f"cookie {n}", "A") for n in range(5)]
-    assert exceeded_quota(requesters_at_a[:4], Requester("another", "A"), 10) == ""
-    assert exceeded_quota(requesters_at_a, Requester("another", "A"), 10) == "address"
+    of_address, of_all = (f"{used} and this app allows" for used in ("address 5", "10"))
+    assert exceeded_quota(requesters_at_a[:4], Requester("another", "A")) == ""
+    assert exceeded_quota(requesters_at_a, Requester("another", "A")) == f"{of_address} 5: wait"
     requesters = requesters_at_a + [Requester(f"visitor {n}", "B") for n in range(5)]
-    assert exceeded_quota(requesters, Requester("one more", "B"), 10) == "address"
-    assert exceeded_quota(requesters, Requester("first", "C"), 10) == ""
-    assert (
-        exceeded_quota([*requesters, Requester("first", "C")], Requester("second", "C"), 10)
-        == "all"
-    )
-    assert exceeded_quota(requesters, Requester("a race", "C"), 10, count=2) == "all"
-    assert exceeded_quota(requesters, Requester("unknown origin"), 10) == "all"
-    assert (
-        exceeded_quota([Requester("v", f"{n}") for n in range(20)], Requester("first", "new"), 10)
-        == "all"
-    )
+    assert exceeded_quota(requesters, Requester("one more", "B")) == f"{of_address} 5: wait"
+    newcomer = Requester("first", "C")
+    assert exceeded_quota(requesters, newcomer) == ""
+    assert "11" in exceeded_quota([*requesters, newcomer], Requester("second", "C"))
+    assert exceeded_quota(requesters, Requester("a race", "C"), 2) == f"{of_all} 10: wait"
+    assert exceeded_quota(requesters, Requester("unknown origin")) == f"{of_all} 10: wait"
+    assert "20" in exceeded_quota([Requester("v", f"{n}") for n in range(20)], newcomer)
 
 
 def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(

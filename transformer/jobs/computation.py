@@ -36,7 +36,7 @@ from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import Limits, cores
 from transformer.jobs.queue import Entry, Kind, Queue
-from transformer.jobs.shares import Requester, address_quota, exceeded_quota
+from transformer.jobs.shares import Requester, address_quota, check_quotas
 from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.text.files import read_json, write_json
 from transformer.training.run_folder import out_of_memory
@@ -298,22 +298,17 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             for oldest in queue.order(entries)[kind.capacity - 1 :]:
                 queue.remove(self._folder(oldest.name))
             return
-        requesters = [entry.requested_by for entry in entries]
-        if sum(other.visitor == requester.visitor for other in requesters) >= kind.max_per_visitor:
-            raise JobError(
-                f"you have {kind.max_per_visitor} measurements in progress; wait for one, or "
-                "cancel it"
-            )
-        match exceeded_quota(requesters, requester, kind.capacity):
-            case "address":
-                raise JobError(
-                    f"{address_quota(kind.capacity)} measurements from your address are in "
-                    "progress; try again when one is done"
-                )
-            case "all":
-                raise JobError(
-                    f"{kind.capacity} measurements are in progress; try again when one is done"
-                )
+        check_quotas(
+            [entry.requested_by for entry in entries],
+            requester,
+            "wait for one, or cancel one of yours",
+            visitor=(kind.max_per_visitor, "you have {} measurements in progress"),
+            address=(
+                address_quota(kind.capacity),
+                "{} measurements from your address are in progress",
+            ),
+            total=(kind.capacity, "{} measurements are in progress"),
+        )
 
     def status(self, key: str, visitor: str = "") -> ComputationStatus:
         """Return the status, for a page to show at every rerun."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from transformer.app_folders import APP_FOLDER
 from transformer.config import ModelConfig, Record
 from transformer.jobs.errors import JobError
-from transformer.jobs.shares import Requester, address_quota, exceeded_quota
+from transformer.jobs.shares import Requester, address_quota, check_quotas
 from transformer.training.run_config import TaskRun, TrainingRun
 
 LIMITS_VARIABLE = "HEADS_UP_LIMITS"
@@ -216,35 +216,26 @@ class Limits(Record):
     ) -> None:
         """Raise JobError if `count` more runs would exceed the limit of queued or of stored
         runs."""
-        race = f"the race has {count} runs and " if count > 1 else ""
-        fewer_seeds = ", or take fewer seeds" if race else ""
-        visitor_runs = sum(request.visitor == requester.visitor for request in stored)
-        if visitor_runs + count > self.runs_per_visitor:
-            raise JobError(
-                f"{race}you keep {visitor_runs:,} runs and this app allows "
-                f"{self.runs_per_visitor:,}: delete {'some' if race else 'one'} first{fewer_seeds}"
-            )
-        same_address = sum(
-            bool(requester.address) and request.address == requester.address for request in stored
+        race, fewer_seeds, these, begun = "", "", "one", "one of them has begun"
+        if count > 1:
+            race, fewer_seeds = f"the race has {count} runs and ", ", or take fewer seeds"
+            these, begun = "some", "some of them have begun"
+        check_quotas(
+            stored,
+            requester,
+            f"delete {these} first{fewer_seeds}",
+            count,
+            visitor=(self.runs_per_visitor, f"{race}you keep {{}} runs"),
+            address=(self.runs_per_address, f"{race}{{}} runs are stored from your address"),
         )
-        if same_address + count > self.runs_per_address:
-            raise JobError(
-                f"{race}{same_address:,} runs are stored from your address and this app allows "
-                f"{self.runs_per_address:,}: delete {'some' if race else 'one'} first{fewer_seeds}"
-            )
-        retry = f"try again when {'some of them have' if race else 'one of them has'} begun"
-        match exceeded_quota(waiting, requester, self.queued, count):
-            case "address":
-                waiting_here = sum(request.address == requester.address for request in waiting)
-                raise JobError(
-                    f"{race}{waiting_here:,} runs from your address are waiting and this app "
-                    f"allows {address_quota(self.queued):,}: {retry}{fewer_seeds}"
-                )
-            case "all":
-                raise JobError(
-                    f"{race}{len(waiting):,} runs are waiting and this app allows "
-                    f"{self.queued:,}: {retry}{fewer_seeds}"
-                )
+        check_quotas(
+            waiting,
+            requester,
+            f"try again when {begun}{fewer_seeds}",
+            count,
+            address=(address_quota(self.queued), f"{race}{{}} runs from your address are waiting"),
+            total=(self.queued, f"{race}{{}} runs are waiting"),
+        )
 
     def check_disk(self, free: int) -> None:
         """Raise JobError if the disk has less free space than `disk_free`."""

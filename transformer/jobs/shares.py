@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from transformer.jobs.errors import JobError
+
 Item = TypeVar("Item")
 
 
@@ -32,27 +34,34 @@ def address_quota(total: int) -> int:
     return max(1, total // 2)
 
 
-def exceeded_quota(
-    holders: Sequence[Requester], requester: Requester, total: int, count: int = 1
-) -> str:
-    """Return "" if `count` more fit, "all" if the total capacity is used up, "address" if the quota
-    of the address is.
+def check_quotas(
+    holders: Sequence[Requester],
+    requester: Requester,
+    advice: str,
+    count: int = 1,
+    **quotas: tuple[int, str],
+) -> None:
+    """Raise JobError if `count` more items exceed a quota.
 
     Args:
         holders: the requester of each existing item.
-        total: the total capacity; first requests of new addresses may double it.
+        advice: what the requester can do, for the message.
+        quotas: of the `visitor`, of the `address` and in `total`: the number, and what is used,
+            with a placeholder for its number. First requests of new addresses may double the total.
     """
-    same_address = sum(
-        bool(requester.address) and holder.address == requester.address for holder in holders
-    )
-    if requester.address and same_address + count > address_quota(total):
-        return "address"
-    newcomer = (
-        bool(requester.address) and not same_address and count == 1 and len(holders) < 2 * total
-    )
-    if len(holders) + count > total and not newcomer:
-        return "all"
-    return ""
+    address = requester.address
+    used = {
+        "visitor": sum(holder.visitor == requester.visitor for holder in holders),
+        "address": sum(holder.address == address != "" for holder in holders),
+        "total": len(holders),
+    }
+    for name, (quota, usage) in quotas.items():
+        if name == "address" and not address:
+            continue
+        is_newcomer = name == "total" and address and not used["address"] and count == 1
+        if used[name] + count > (2 * quota if is_newcomer else quota):
+            usage = usage.format(f"{used[name]:,}")
+            raise JobError(f"{usage} and this app allows {quota:,}: {advice}")
 
 
 def fair_order(
