@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.cli.conftest import Shell
+from tests.cli.conftest import Shell, check_refused
 from transformer.cli import COMMANDS, MODULE_NAMES, heads_up
 from transformer.cli.train import NOT_OPTIONS, attribute_texts
 from transformer.config import ModelConfig, TrainingConfig
@@ -35,6 +35,21 @@ def test_help_names_the_called_program(
 ) -> None:
     assert installed_output(monkeypatch, capsys, *arguments).startswith("usage: heads-up")
     assert shell(*arguments).out.startswith("usage: python -m transformer")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND (see python -m transformer --help)"),
+        (["dance"], "invalid choice: 'dance'"),
+        (["train"], "required: --run-folder (see python -m transformer train --help)"),
+        (["train", "--run-folder", "run", "--steps", "x"], "--steps: invalid int value: 'x'"),
+    ],
+)
+def test_invalid_arguments_give_the_same_status_as_invalid_values(
+    shell: Shell, arguments: list[str], message: str
+) -> None:
+    check_refused(shell(*arguments), message)
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "serve"])

@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
     if command == "serve":
         to_parse = ["serve", *(["--help"] if {"-h", "--help"} & {*arguments} else [])]
     settings = argparse.Namespace(settings=arguments[1:])
-    options = _parser(command, program).parse_args(to_parse, settings)
-    run: Command = options.run_command
     try:
+        options = _parser(command, program).parse_args(to_parse, settings)
+        run: Command = options.run_command
         return run(options)
     except KeyboardInterrupt:
         log("stopped")
@@ -74,10 +74,10 @@ def _message(error: Exception) -> str:
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that escapes control characters in error messages."""
+    """An argument parser whose errors are one sentence with status 1, as all others."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(escape_controls(message))
+        raise ValueError(f"{message} (see {self.prog} --help)")
 
 
 def heads_up() -> int:
