@@ -92,7 +92,7 @@ def test_a_save_never_precedes_the_lines_of_its_steps(
 @pytest.mark.parametrize(
     ("arguments", "moved"),
     [
-        ({"checkpoint": "/a", "what": "/a/b"}, {"checkpoint": "{0}", "what": "/a/b"}),
+        ({"checkpoint": "/a", "what": "/a"}, {"checkpoint": "{0}", "what": "/a"}),
         ({"models": [["/a", "1"], ["/é", "2"]]}, {"models": [["{0}", "1"], ["{1}", "2"]]}),
         ({"workload": 1}, {"workload": 1}),
     ],

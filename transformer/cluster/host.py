@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import logging
 import os
 import threading
@@ -17,7 +17,6 @@ from distributed import Worker, get_worker, secede
 from transformer.cluster.folders import (
     Changes,
     Stamp,
-    checkpoint_folders,
     read_changes,
     read_stamps,
     write_changes,
@@ -26,7 +25,7 @@ from transformer.jobs.computation import fingerprint
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.worker_pool import WorkerPool
-from transformer.text.files import is_free
+from transformer.text.files import is_free, read_json, write_json
 
 RUN_RESOURCE = "run"
 """The resource that a worker offers, `--resources "run=2"`: the number of concurrent runs."""
@@ -92,12 +91,16 @@ def execute(name: str, kind: Kind, files: Changes) -> tuple[dict[str, Any], Chan
 
 
 def use_own_checkpoints(config: Path, folder: Path) -> None:
-    """Replace the folders of checkpoints in a computation's arguments by those in `folder`."""
-    text = config.read_text("utf-8")
-    for number, path in enumerate(checkpoint_folders(json.loads(text)["arguments"])):
-        own_path = str(folder / f"checkpoint-{number}")
-        text = text.replace(json.dumps(path), json.dumps(own_path))
-    config.write_text(text, encoding="utf-8")
+    """Replace the folders of checkpoints in a computation's arguments (`checkpoint_folders`) by
+    those in `folder`."""
+    values = read_json(config)
+    arguments = values["arguments"]
+    own_folders = (str(folder / f"checkpoint-{number}") for number in itertools.count())
+    if "checkpoint" in arguments:
+        arguments["checkpoint"] = next(own_folders)
+    if "models" in arguments:
+        arguments["models"] = [(next(own_folders), digest) for _, digest in arguments["models"]]
+    write_json(config, values)
 
 
 def report(
