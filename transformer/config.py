@@ -266,8 +266,8 @@ class TrainingConfig(Record):
         clip_norm: maximum gradient norm; 0 means no clipping.
         weight_decay: fraction of every weight, times the learning rate, that a step subtracts
             (decoupled, Loshchilov and Hutter 2019; paper: none).
-        valid_every: steps between two computations of the validation loss. With probes or a task,
-            the default means 40 evaluations over the run.
+        valid_every: steps between two computations of the validation loss; 0 means 500, or, with
+            probes or a task, 40 evaluations over the run.
         save_every: steps between two saved checkpoints.
         average: how many of the last checkpoints are averaged at the end (paper: 5).
         patience: validations without a better loss before the run stops; 0 means never.
@@ -289,7 +289,7 @@ class TrainingConfig(Record):
     diversity_penalty: float = 0.0
     clip_norm: float = 1.0
     weight_decay: float = 0.0
-    valid_every: int = 500
+    valid_every: int = 0
     save_every: int = 500
     average: int = 5
     patience: int = 0
@@ -298,12 +298,12 @@ class TrainingConfig(Record):
 
     def __post_init__(self) -> None:
         self._check_kinds()
-        self._check_at_least(
-            1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
-        )
+        self._check_at_least(1, "steps", "batch_tokens", "warmup", "save_every", "average")
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
         self._check_at_least(
-            0, "sharpness_penalty", "diversity_penalty", "subword_alpha", "weight_decay"
+            0,
+            *("sharpness_penalty", "diversity_penalty", "subword_alpha", "weight_decay"),
+            "valid_every",
         )
         for name in ("cooldown", "label_smoothing", "concat_prob", "typing_noise"):
             if not 0 <= getattr(self, name) < 1:

@@ -62,11 +62,11 @@ def test_impossible_models_are_refused(changes: dict[str, Any], message: str) ->
     [
         *(
             ({name: 0}, f"{name} must be at least 1, not 0")
-            for name in ("steps", "batch_tokens", "warmup", "valid_every", "save_every", "average")
+            for name in ("steps", "batch_tokens", "warmup", "save_every", "average")
         ),
         *(
             ({name: -1}, f"{name} must be at least 0, not -1")
-            for name in ("minutes", "learning_rate", "clip_norm", "patience", "seed")
+            for name in ("minutes", "learning_rate", "clip_norm", "patience", "seed", "valid_every")
         ),
         *(
             ({name: value}, f"{name} must be a finite number, not {value}")

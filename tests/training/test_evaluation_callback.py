@@ -97,7 +97,7 @@ def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set
 
 @pytest.fixture
 def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
-    trainer = make_trainer(probe_set=probe_set, steps=100, valid_every=500, minutes=60.0)
+    trainer = make_trainer(probe_set=probe_set, steps=100, valid_every=0, minutes=60.0)
     evaluation_callback = translation_task(trainer).callback
     assert evaluation_callback is not None
     return evaluation_callback
@@ -139,17 +139,17 @@ class TimedEvaluations:
             self.time += seconds
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.1, 10.0])
+@pytest.mark.parametrize(("seconds", "valid_every"), [(0.0, 10), (10.0, 10), (0.1, 500), (0.1, 0)])
 def test_evaluations_without_a_time_limit_are_at_fixed_steps(
-    make_trainer: MakeTrainer, probe_set: ProbeSet, seconds: float
+    make_trainer: MakeTrainer, probe_set: ProbeSet, seconds: float, valid_every: int
 ) -> None:
     """Slow evaluations once moved to later steps, so that curves of several seeds differed."""
-    trainer = make_trainer(probe_set=probe_set, steps=40, valid_every=10)
+    trainer = make_trainer(probe_set=probe_set, steps=40, valid_every=valid_every)
     callback = translation_task(trainer).callback
     assert callback is not None
     evaluations = TimedEvaluations(callback, snapshot_seconds=seconds, measure_seconds=seconds)
     measured = [step for step, was_measured in evaluations.run_steps(40, 0.01) if was_measured]
-    assert measured == [10, 20, 30, 40]
+    assert measured == [*range(valid_every, 41, valid_every)] if valid_every else [*range(1, 41)]
     assert evaluations.snapshot_steps == [*range(41)]
 
 

@@ -14,7 +14,7 @@ import torch
 
 from transformer.analysis.corpora.gold import Link
 from transformer.checkpoint import load_checkpoint
-from transformer.config import ModelConfig, TrainingConfig
+from transformer.config import ModelConfig
 from transformer.inference.device import choose_device, describe_computed
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -224,14 +224,13 @@ class TranslationTask(TrainTask):
         self.averager = WeightAverager(run, config.average)
         self.callback: EvaluationCallback | None = None
         if probe_set is not None:
-            is_default = config.valid_every == TrainingConfig.valid_every
             self.callback = EvaluationCallback(
                 run,
                 self.learner,
                 data.vocabulary,
                 probe_set,
                 resumed=loop.step > 0,
-                measure_every=0 if is_default else config.valid_every,
+                measure_every=config.valid_every,
                 time_limited=config.minutes > 0,
             )
         # Evaluations measure the validation loss too, but patience needs it at fixed steps.

@@ -26,6 +26,7 @@ from transformer.training.run_folder import (
 from transformer.training.schedule import learning_rate
 
 CONTROL_POLL_SECONDS = 0.1  # minimum time between two checks of control.json
+VALID_EVERY = 500  # steps between two computations of the validation loss, by default
 
 
 class TrainTask:
@@ -240,7 +241,7 @@ class Trainer:
             self._evaluate_if_due()
             self._step()
             control.update_clock()
-            if self.task.validates and loop.step % config.valid_every == 0:
+            if self.task.validates and loop.step % (config.valid_every or VALID_EVERY) == 0:
                 self._validate()
             if loop.step % config.save_every == 0:
                 self._save()
