@@ -13,12 +13,10 @@ from transformer.checkpoint import save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.languages import front_matter
+from transformer.training.data import get_task
 from transformer.training.learner import save_tensors
 from transformer.training.run_config import FilesRun, PairsRun, TaskRun, TrainingRun
 from transformer.training.run_folder import LoopState, RunFolder
-
-TASK_LANGUAGES = {"french": ("en", "fr")}
-"""Language codes of the toy tasks that translate between languages."""
 
 
 class WeightAverager:
@@ -75,7 +73,7 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
         case TaskRun():
             options = ", ".join(f"{name}={value}" for name, value in config.options.items())
             source = f"the task {config.task} with {options}"
-            languages = languages or TASK_LANGUAGES.get(config.task)
+            languages = languages or get_task(config.task).languages
         case PairsRun():
             source = config.pairs
         case FilesRun():

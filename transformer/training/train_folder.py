@@ -26,6 +26,7 @@ from transformer.training.data import (
     TrainingPairs,
     batches_from,
     epoch_plan,
+    get_task,
     prepare_data,
 )
 from transformer.training.evaluation_callback import EvaluationCallback
@@ -178,7 +179,7 @@ def _probe_set(config: TrainingRun, corpus: TrainingPairs, vocabulary: Vocabular
         probes=config.probes or [by_length[index] for index in sorted(chosen)],
         valid=valid,
         gold=gold,
-        language=not isinstance(config, TaskRun) or config.task == "french",
+        language=not isinstance(config, TaskRun) or get_task(config.task).languages is not None,
         inspect=config.inspect,
     )
 

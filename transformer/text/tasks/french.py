@@ -47,6 +47,7 @@ FRENCH = Task(
     training={"steps": 2000, "batch_tokens": 1024},
     strata=_strata,
     meanings={"level": "1: statements; 2: also adjectives, possessives, not; 3: all forms"},
+    languages=("en", "fr"),
 )
 
 TASKS = (FRENCH,)

@@ -68,6 +68,7 @@ class Task:
         meanings: a short description of each option for the user.
         valid_share: fraction of all examples that is held out; None: at most 500 examples, and at
             most a tenth.
+        languages: codes of source and target language, if the task has any.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Task:
     strata: Callable[[Options], list[Stratum]] = field(repr=False)
     meanings: Mapping[str, str] = field(default_factory=dict)
     valid_share: float | None = None
+    languages: tuple[str, str] | None = None
 
     def settings(self, **options: int) -> dict[str, int]:
         """Return all options with their values. Raises ValueError if one is unknown or out of

@@ -29,53 +29,55 @@ OWN_PAIRS_EXAMPLE = "training-en-de"
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """A run of a built-in task that one click trains."""
+    """A run of a built-in task that one click trains.
 
-    title: str
-    text: str
+    Attributes:
+        own_title: its title, if not that of the task.
+    """
+
     task: str
+    text: str
+    own_title: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.own_title or TASKS[self.task].title
 
 
 EXAMPLE_RUNS = (
     ExampleRun(
-        "Reverse a sequence",
-        "Heads learn within seconds to read the source from its end to its beginning.",
         "reverse",
+        "Heads learn within seconds to read the source from its end to its beginning.",
     ),
     ExampleRun(
-        "Learn where French puts adjectives",
-        "“The black cat” is “le chat noir”: attention leaves the diagonal at the adjective.",
         "french",
+        "“The black cat” is “le chat noir”: attention leaves the diagonal at the adjective.",
+        "Where French puts adjectives",
     ),
     ExampleRun(
-        "Sort letters",
+        "sort",
         "Positions do not help here: each step must find the next letter of the alphabet, wherever "
         "it is in the source.",
-        "sort",
     ),
     ExampleRun(
-        "Add two numbers",
+        "addition",
         "Digit by digit with a carry: cross-attention learns to read two digits at once. The "
         "hardest of these tasks and the slowest to train.",
-        "addition",
     ),
     ExampleRun(
-        "Match brackets",
+        "brackets",
         "Each step closes the bracket that was opened last: the model must count how many are "
         "still open.",
-        "brackets",
     ),
     ExampleRun(
-        "Continue a sequence (induction)",
+        "induction",
         "The model sees random letters and one of them again, and continues from there. One head "
         "learns to find that letter, another to attend to the one after it: an induction head.",
-        "induction",
     ),
     ExampleRun(
-        "Subtract modulo p (grokking)",
+        "modular",
         "The model first memorises its training pairs and finds the rule much later: training and "
         "validation curves part, then meet.",
-        "modular",
     ),
 )
 N_CARDS = 2
@@ -200,7 +202,7 @@ def _fill_cost_slots(cost_slots: CostSlots, pending: bool) -> None:
 def run_config(example_run: ExampleRun) -> TrainingRun:
     return make_run_config(
         example_run.task,
-        title=example_run.title if example_run.task != "french" else "Where French puts adjectives",
+        title=example_run.title,
         probes=probes(example_run.task),
     )
 
