@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from transformer.cluster import folders
 from transformer.cluster.folders import (
     LOCAL_FILES,
-    Stamp,
     read_changes,
     write_changes,
 )
 from transformer.cluster.host import use_own_checkpoints
-from transformer.text.files import read_json, write_json
+from transformer.text.files import Stamp, read_json, write_json
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -68,7 +66,7 @@ def test_a_save_never_precedes_the_lines_of_its_steps(
         folder.mkdir()
     for name in ("resume.safetensors", "metrics.jsonl", "weights.bin"):
         (remote / name).write_text("1")
-    fstat, reads = folders._stamp, 0
+    fstat, reads = Stamp.of, 0
 
     def train_after_each_read(status: object) -> Stamp:
         nonlocal reads
@@ -81,7 +79,7 @@ def test_a_save_never_precedes_the_lines_of_its_steps(
         return stamp
 
     sent: dict[str, Stamp] = {}
-    monkeypatch.setattr(folders, "_stamp", train_after_each_read)
+    monkeypatch.setattr(Stamp, "of", train_after_each_read)
     for _ in range(3):
         changes, sent = read_changes(remote, sent)
         write_changes(local, changes)

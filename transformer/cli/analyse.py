@@ -13,7 +13,7 @@ from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_checkpoint, add_device, check_output, print_result
 from transformer.inference import Translator
 from transformer.inference.device import describe_computed
-from transformer.text.files import atomic_path
+from transformer.text.files import write_text
 from transformer.training.console import log, progress_bar
 
 
@@ -90,8 +90,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         text = analysis.table.to_csv(index=False, lineterminator="\n")
     if options.output:
-        with atomic_path(options.output) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        write_text(options.output, text)
     else:
         print_result(text, end="")
     return 0

@@ -17,7 +17,7 @@ from transformer.cli.options import (
 from transformer.inference import Translator
 from transformer.inference.device import describe_computed
 from transformer.text import read_references
-from transformer.text.files import atomic_path
+from transformer.text.files import write_text
 from transformer.training.console import progress_bar
 from transformer.training.quality import concatenate_sentences, evaluate
 
@@ -69,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
             **decoding,
         )
     if options.output:
-        with atomic_path(options.output) as temporary:
-            temporary.write_text("".join(f"{text}\n" for text in hypotheses), encoding="utf-8")
+        write_text(options.output, "".join(f"{text}\n" for text in hypotheses))
     if options.json:
         record = {**scores.to_dict(), "decoding": decoding, "computed": translator.computed_with}
         print_result(json.dumps(record, indent=2))

@@ -22,7 +22,7 @@ from transformer.cli.options import (
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.inference.device import describe_computed
 from transformer.text.corpus import split_bytes
-from transformer.text.files import atomic_path
+from transformer.text.files import write_text
 from transformer.text.visible import is_blank
 from transformer.training.console import log
 
@@ -125,8 +125,7 @@ def _save_trace(trace: Trace, path: Path) -> None:
     if path.suffix == ".npz":
         trace.save_npz(path)
     else:
-        with atomic_path(path) as temporary:
-            temporary.write_text(trace.to_json(), encoding="utf-8")
+        write_text(path, trace.to_json())
 
 
 def _show_forced(translation: Translation) -> None:

@@ -5,25 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from transformer.jobs.computation import RESULT
-from transformer.text.files import atomic_path
+from transformer.text.files import Stamp, atomic_path
 
 APPEND_ONLY = frozenset({"metrics.jsonl", "examples.jsonl", "log.txt"})
 """Files to which lines are appended; of these only the new bytes are sent."""
 LOCAL_FILES = frozenset({"lock", "job.lock", "job.json", "control.json", "state.json"})
 """Files of a job that stay where they are."""
 _WRITTEN_LAST = ("config.json", "resume.safetensors", RESULT)
-
-
-class Stamp(NamedTuple):
-    """A version of a file: size in bytes, time in nanoseconds, and inode number, which differs
-    after a replacement and stays the same when lines are appended."""
-
-    size: int
-    time: int
-    inode: int
 
 
 Changes = dict[str, tuple[int, bytes] | None]
@@ -35,7 +26,7 @@ def read_stamps(folder: Path) -> dict[str, Stamp]:
     stamps = {}
     for path in sorted([*folder.glob("[!.]*"), *folder.glob("[!.]*/[!.]*")]):
         if path.name not in LOCAL_FILES and path.is_file():
-            stamps[path.relative_to(folder).as_posix()] = _stamp(path.stat())
+            stamps[path.relative_to(folder).as_posix()] = Stamp.of(path.stat())
     return stamps
 
 
@@ -51,7 +42,7 @@ def read_changes(folder: Path, sent: Mapping[str, Stamp]) -> tuple[Changes, dict
         before = sent.get(name)
         try:
             with (folder / name).open("rb") as file:
-                stamp = stamps[name] = _stamp(os.fstat(file.fileno()))
+                stamp = stamps[name] = Stamp.of(os.fstat(file.fileno()))
                 if stamp == before:
                     continue
                 grown = before and before.inode == stamp.inode and before.size <= stamp.size
@@ -85,10 +76,6 @@ def checkpoint_folders(arguments: Mapping[str, Any]) -> list[str]:
     first of each pair (folder, hash) of "models"."""
     single = [arguments["checkpoint"]] if "checkpoint" in arguments else []
     return [*single, *(folder for folder, _ in arguments.get("models", ()))]
-
-
-def _stamp(status: os.stat_result) -> Stamp:
-    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _write_order(name: str) -> int:

@@ -16,7 +16,6 @@ from distributed import Worker, get_worker, secede
 
 from transformer.cluster.folders import (
     Changes,
-    Stamp,
     read_changes,
     read_stamps,
     write_changes,
@@ -25,7 +24,7 @@ from transformer.jobs.computation import fingerprint
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.queue import Kind, Queue
 from transformer.jobs.worker_pool import WorkerPool
-from transformer.text.files import is_free, read_json, write_json
+from transformer.text.files import Stamp, is_free, read_json, write_json
 
 RUN_RESOURCE = "run"
 """The resource that a worker offers, `--resources "run=2"`: the number of concurrent runs."""

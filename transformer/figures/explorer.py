@@ -133,10 +133,9 @@ class ExplorerView:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, replacing an existing one atomically."""
         # Imported here because transformer.text imports torch, which figures do not need.
-        from transformer.text.files import atomic_path
+        from transformer.text.files import write_text
 
-        with atomic_path(path) as temporary:
-            temporary.write_text(self.html, encoding="utf-8")
+        write_text(path, self.html)
 
     def _repr_html_(self) -> str:
         # A sandboxed frame keeps the page and the notebook from reaching each other.

@@ -26,7 +26,7 @@ from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
-from transformer.text.files import read_json
+from transformer.text.files import Stamp, file_stamp, read_json
 from transformer.text.tasks.gap import GapTask
 from transformer.training.races import race_named
 from transformer.training.run_config import LayerRun, RaceEntry
@@ -134,13 +134,7 @@ def end_race(jobs: Jobs, race_id: str, visitor: str, *, delete: bool = False) ->
 def track(jobs: Jobs, run: RaceRun) -> Track:
     """Return the run's current metrics; an unchanged file is not read again."""
     folder = jobs.folder(run.info.name)
-    try:
-        file_stat = folder.metrics_path.stat()
-    except OSError:
-        return _read_track(folder.path, (0, 0), run.race, run.info.steps)
-    return _read_track(
-        folder.path, (file_stat.st_size, file_stat.st_mtime_ns), run.race, run.info.steps
-    )
+    return _read_track(folder.path, file_stamp(folder.metrics_path), run.race, run.info.steps)
 
 
 def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
@@ -197,8 +191,8 @@ def distance_accuracies(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
 
 
 @lru_cache(maxsize=512)
-def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> Track:
-    lines = JobFolder(path).metrics() if stamp[0] else []
+def _read_track(path: Path, stamp: Stamp | None, race: RaceEntry, steps: int) -> Track:
+    lines = JobFolder(path).metrics() if stamp else []
     trained = [line for line in lines if "loss" in line]
     evaluations = [line for line in lines if "sequence_accuracy" in line]
     last_evaluation = evaluations[-1] if evaluations else {}

@@ -1,5 +1,7 @@
 """Atomic writing of files and folders, reading of JSON, and locks between processes."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -7,10 +9,10 @@ import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 if sys.platform == "win32":
     import msvcrt
@@ -36,12 +38,15 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def write_json(path: Path, values: Mapping[str, Any], indent: int | None = None) -> None:
-    """Write one object atomically. Raises OSError, or ValueError for values JSON cannot
-    represent."""
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file atomically, in UTF-8. Raises OSError."""
     with atomic_path(path) as temporary:
-        text = json.dumps(values, allow_nan=False, indent=indent)
-        temporary.write_text(f"{text}\n", encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, values: Any, indent: int | None = None) -> None:
+    """Write JSON atomically. Raises OSError, or ValueError for values JSON cannot represent."""
+    write_text(path, f"{json.dumps(values, allow_nan=False, indent=indent)}\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -53,6 +58,27 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"it must contain a JSON object, not {type(values).__name__}")
     return values
+
+
+class Stamp(NamedTuple):
+    """A version of a file: size in bytes, time in nanoseconds, and inode number, which differs
+    after a replacement and stays the same when lines are appended."""
+
+    size: int
+    time: int
+    inode: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino)
+
+
+def file_stamp(path: Path) -> Stamp | None:
+    """Return the current version of a file; None if it cannot be read."""
+    try:
+        return Stamp.of(path.stat())
+    except OSError:
+        return None
 
 
 def file_error_reason(error: OSError) -> str:

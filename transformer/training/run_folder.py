@@ -23,7 +23,16 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from transformer.config import did_you_mean
-from transformer.text.files import atomic_path, file_error_reason, read_json, try_lock, write_json
+from transformer.text.files import (
+    Stamp,
+    atomic_path,
+    file_error_reason,
+    file_stamp,
+    read_json,
+    try_lock,
+    write_json,
+    write_text,
+)
 from transformer.training.run_config import RunConfig, parse, parse_title_and_owner
 
 _CONCURRENT_WRITES = (".control.json.", ".job.json.", ".state.json.")
@@ -167,8 +176,7 @@ class RunFolder:
             self.delete_text()
         lines = [*current, *stored[len(current) :]]
         if lines != stored:
-            with atomic_path(path) as temporary:
-                temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            write_text(path, "\n".join(lines) + "\n")
 
     def delete_text(self) -> None:
         """Delete the vocabulary and the encoded pairs, so that another text can be used."""
@@ -223,11 +231,8 @@ class RunFolder:
     def config(self) -> RunConfig:
         """Return the config. Raises RunError if config.json is missing or invalid."""
         path = self.path / "config.json"
-        try:
-            stat = path.stat()
-        except OSError:
-            return _parse_config(path)  # raises a RunError with the reason
-        return _cached_config(path, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
+        stamp = file_stamp(path)
+        return _cached_config(path, stamp) if stamp else _parse_config(path)
 
     def readable_config(self) -> RunConfig:
         """Return the config, or only title and owner if the rest is invalid."""
@@ -284,16 +289,14 @@ class RunFolder:
         """Write the attention of this step, and the labels, which are the same at all steps."""
         labels_path = self.snapshots_path / "labels.json"
         if not labels_path.is_file():
-            with atomic_path(labels_path) as temporary:
-                temporary.write_text(json.dumps(labels) + "\n", encoding="utf-8")
+            write_json(labels_path, labels)
         path = self._snapshot_path(step)
         with atomic_path(path) as temporary, temporary.open("wb") as file:
             np.savez(file, **attention)  # type: ignore[arg-type]
 
     def write_inspect(self, update: Mapping[str, Any]) -> None:
         """Write the last update of the inspected matrix (`Moments`)."""
-        with atomic_path(self.inspect_path) as temporary:
-            temporary.write_text(json.dumps(update) + "\n", encoding="utf-8")
+        write_text(self.inspect_path, json.dumps(update) + "\n")
 
     def rewind(self, step: int) -> None:
         """Delete metrics, snapshots and examples after `step`, which a resumed run writes again."""
@@ -389,8 +392,7 @@ def _read_json_lines(path: Path, last_bytes: int = 0) -> list[dict[str, Any]]:
 
 def _drop_lines_after(step: int, path: Path) -> None:
     lines = [json.dumps(line) for line in _read_json_lines(path) if line["step"] <= step]
-    with atomic_path(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def _append(path: Path, line: Mapping[str, Any]) -> None:
@@ -399,8 +401,8 @@ def _append(path: Path, line: Mapping[str, Any]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _cached_config(path: Path, stamp: tuple[int, ...]) -> RunConfig:
-    """Return the parsed config, cached by the file's time, size and inode."""
+def _cached_config(path: Path, stamp: Stamp) -> RunConfig:
+    """Return the parsed config, cached by the version of the file."""
     return _parse_config(path)
 
 

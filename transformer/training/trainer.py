@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
 
 import torch
 
 from transformer.config import TrainingConfig
+from transformer.text.files import Stamp, file_stamp
 from transformer.training.learner import MixedPrecision, limit_threads, numeric_environment
 from transformer.training.run_folder import (
     LoopState,
@@ -92,7 +91,7 @@ class RunControl:
         self.config, self.loop = config, loop
         self._run = run
         self._signal_received = False
-        self._stamp: tuple[int, ...] = ()
+        self._stamp: Stamp | None = None
         self._read_at = -math.inf
         self._file = run.control()
         self._save_count = self._file.save
@@ -134,7 +133,7 @@ class RunControl:
             self.progress = max(self.progress, minutes / self.config.minutes)
         if time.monotonic() >= self._read_at + CONTROL_POLL_SECONDS:
             self._read_at = time.monotonic()
-            stamp = _stamp(self._run.control_path)
+            stamp = file_stamp(self._run.control_path)
             if stamp != self._stamp:
                 self._stamp, self._file = stamp, self._run.control()
         self.requested_end = None
@@ -159,14 +158,6 @@ class RunControl:
         if self.progress >= 1:
             return f"{config.minutes:g} minutes used up, after step {loop.step}"
         return ""
-
-
-def _stamp(path: Path) -> tuple[int, ...]:
-    try:
-        stat = os.stat(path)
-    except OSError:
-        return ()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 Report = Callable[[dict[str, Any]], None]

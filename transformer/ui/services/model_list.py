@@ -17,6 +17,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
 from transformer.jobs.limits import count_parameters
 from transformer.jobs.shipped import RUNS, shipped_folders
+from transformer.text.files import Stamp, file_stamp
 from transformer.ui.base.model_description import run_config
 
 DEFAULT_CHECKPOINT = "en-fr"
@@ -27,7 +28,6 @@ MAX_LABEL = 20
 LIST_MAX_AGE_SECONDS = 0.1
 """Seconds for which a thread reuses its list of models."""
 _cached_list = threading.local()
-Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Liste
         if _is_checkpoint(run / "checkpoint") and (model := _model_of_run(run, visitor)):
             models.setdefault(run.name, model)
     shipped = checkpoints / RUNS
-    if stamp := _file_stamp(shipped):
+    if stamp := file_stamp(shipped):
         for name, model in _shipped_models(shipped, stamp).items():
             models.setdefault(name, model)
     return models
@@ -82,7 +82,7 @@ def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
     """Return a run's model; None if it uses another visitor's sentences and is not shared."""
     path, details = (
         run / "checkpoint",
-        _run_details(run, _file_stamp(run / "config.json"), _file_stamp(run / "job.json")),
+        _run_details(run, file_stamp(run / "config.json"), file_stamp(run / "job.json")),
     )
     if details is None:
         return ListedModel(path, shortened(run.name), count_weights(path))
@@ -94,7 +94,9 @@ def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
 
 
 @lru_cache(maxsize=4096)
-def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, ...]] | None:
+def _run_details(
+    run: Path, config: Stamp | None, job: Stamp | None
+) -> tuple[str, bool, tuple[str, ...]] | None:
     """Return title, whether it is shared, and its holders; None if the folder describes no run."""
     settings = run_config(run / "checkpoint")
     if settings is None:
@@ -129,26 +131,17 @@ def shortened(text: str, ending: str = "") -> str:
 def count_weights(path: Path) -> int:
     """Return the number of weights; 0 if config or file header show an invalid checkpoint."""
     return _count_weights(
-        path, _file_stamp(path / "config.json"), _file_stamp(path / "model.safetensors")
+        path, file_stamp(path / "config.json"), file_stamp(path / "model.safetensors")
     )
 
 
 @lru_cache(maxsize=1024)
-def _count_weights(path: Path, *stamps: Stamp) -> int:
+def _count_weights(path: Path, *stamps: Stamp | None) -> int:
     try:
         check_checkpoint(path)
         return count_parameters(load_config(path))
     except (OSError, ValueError):
         return 0
-
-
-def _file_stamp(path: Path) -> Stamp:
-    """Return values that change with the file; () if it does not exist."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def _is_checkpoint(path: Path) -> bool:
