@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
-from transformer.ui.base.registry import PAGES
+from transformer.ui.base.registry import HOME, PAGES
 
 IN_NAVIGATION = [entry.title for entry in PAGES.values()]
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
@@ -60,3 +60,10 @@ def test_all_pages_are_reached_on_a_phone_and_by_keyboard(
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     page.keyboard.press("Tab")
     assert page.evaluate("!document.activeElement.closest('.st-key-navigation-bar')")
+
+    # A link to the first page has no path in Streamlit: in a new tab it opened this page again.
+    with page.context.expect_page() as new_tab:
+        page.locator(".st-key-navigation-bar").get_by_role("link", name="Try", exact=True).click(
+            button="middle"
+        )
+    expect(new_tab.value.get_by_role("heading", level=1)).to_have_text(PAGES[HOME].heading)

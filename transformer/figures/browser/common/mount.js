@@ -21,10 +21,7 @@ function noteLink({ target, ctrlKey, metaKey, shiftKey }) {
   }
   const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"));
   if (!app) return;
-  // Streamlit writes its link to the first page without a path: "?text=…".
-  const isFirstPage = link.getAttribute("href").startsWith("?");
-  const path = isFirstPage ? new URL("./", location.href).pathname : link.pathname;
-  leftPath = path === location.pathname ? "" : location.pathname;
+  leftPath = link.pathname === location.pathname ? "" : location.pathname;
   linkResult ??= new MutationObserver(() => {
     const { testConnectionState, testScriptState } = app.dataset;
     const hasEnded = testConnectionState !== "CONNECTED" || testScriptState === "notRunning";

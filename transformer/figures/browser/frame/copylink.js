@@ -4,6 +4,7 @@
 // everything is enlarged; null if the window's size must not be remembered.
 
 import { button, copyText, el } from "../common/base.js";
+import { splitAddress } from "../common/address.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
@@ -13,7 +14,7 @@ const MESSAGE_MS = 6000; // until the message disappears
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
 
 export function copylinkView(root) {
-  let [page, timer] = ["", 0];
+  let [page, pages, timer] = ["", [], 0];
   const share = button("Share", shareLink, { class: "hu-button hu-link-button", title: "Copy a link to what you see" });
   const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
   const saved = makeSavedViews(() => linkSummary(page, location.href).map((part) => part.textContent ?? part).join(""));
@@ -47,13 +48,18 @@ export function copylinkView(root) {
   }
 
   function show(data) {
-    page = data.page;
+    ({ page, pages } = data);
     saved.show(data.pages);
     if (data.large === null) return;
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
   }
 
-  document.addEventListener("click", skipToHeading, true);
+  const listeners = new AbortController();
+  const options = { capture: true, signal: listeners.signal };
+  document.addEventListener("click", skipToHeading, options);
+  for (const name of ["pointerdown", "focusin"]) {
+    document.addEventListener(name, (event) => addFirstPagePath(event, pages), options);
+  }
   const stopObserving = disableAfterReconnect();
   addOneEntryPerAction();
   return {
@@ -61,7 +67,7 @@ export function copylinkView(root) {
     close() {
       stopObserving();
       hideMessage();
-      document.removeEventListener("click", skipToHeading, true);
+      listeners.abort();
     },
   };
 }
@@ -75,6 +81,13 @@ function skipToHeading(event) {
   event.stopPropagation();
   heading.tabIndex = -1;
   heading.focus();
+}
+
+// Streamlit writes its links to the first page without a path ("?text=…"): a new tab would open the displayed page.
+function addFirstPagePath({ target }, pages) {
+  const link = target.closest?.("[data-testid=stPageLink-NavLink]");
+  const href = link?.getAttribute("href");
+  if (href === "" || href?.startsWith("?")) link.href = splitAddress(location.href, pages).base + href;
 }
 
 // The page's name and the fields of its address that differ from the defaults.
