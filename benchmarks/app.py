@@ -10,7 +10,6 @@ without a change and with another sentence, and what the latter sends to the bro
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -21,8 +20,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Browser, Page
 
+from benchmarks.harness import VIEWPORT, option_parser, report
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run
 from tests.websocket_session import Session
 from transformer import Translator
@@ -42,7 +42,6 @@ PAUSE_MS = 300
 """Milliseconds to wait between a finished picture and the next click; people wait longer."""
 ANIMATION = ".hu-glance-lines .now"  # the first word of the translation appears
 HEADING = "h1"
-VIEWPORT: ViewportSize = {"width": 1400, "height": 900}
 
 # Milliseconds from navigation to the first frame in which an element matches. The page measures it
 # itself, because Playwright polls only every half second.
@@ -129,18 +128,13 @@ def milliseconds(action: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
-def report(label: str, times: list[float], limit: float | None = None) -> None:
-    goal = f"   (goal: at most {limit:.0f})" if limit else ""
-    print(f"{label:<58} {median(times):8.0f}{goal}", flush=True)
-
-
 def report_in_python(folder: Path) -> None:
     translator = Translator.load(folder, device="cpu")
     print(describe_computed(translator.computed_with))
     translator.trace(SENTENCES[0])
     times = [milliseconds(partial(translator.trace, text)) for text in SENTENCES * 3]
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
-    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", times, 150)
+    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", times, "150")
 
 
 def time_to_appear(browser: Browser, address: str, selector: str) -> float:
@@ -173,7 +167,7 @@ def report_opening(browser: Browser, address: str, bare_address: str, rounds: in
         wait_for_script_run(page)
         page.evaluate(MEASURE_KEYSTROKE, "Good morning.")
         keystrokes = [float(page.evaluate(MEASURE_KEYSTROKE, text)) for text in SENTENCES]
-        report("from a keystroke to the animation", keystrokes, 300)
+        report("from a keystroke to the animation", keystrokes, "300")
 
 
 def report_rerun(address: str, page: str, query: str, rounds: int) -> None:
@@ -202,7 +196,7 @@ def report_clicks(page: Page, address: str) -> None:
     page.locator(".hu-thumb").first.wait_for()
     wait_for_script_run(page)
     clicks = [page.evaluate(MEASURE_CLICK, [n % 6 + 1, n % 8 + 1]) for n in range(1, 20)]
-    report("choose another head, click to picture", clicks, 150)
+    report("choose another head, click to picture", clicks, "150")
     page.goto(f"{address}/?text={SENTENCES[0]}")
     page.locator(PICTURES["bands"]).first.wait_for()
     wait_for_script_run(page)
@@ -214,7 +208,7 @@ def report_clicks(page: Page, address: str) -> None:
         button = depth_buttons.get_by_role("button", name=DEPTHS[depth], exact=True)
         depth_times.append(button.evaluate(MEASURE_DEPTH, [PICTURES[depth], PICTURES[left]]))
         wait_for_script_run(page)
-    report("from depth to depth, click to picture", depth_times[len(changes) :], 200)
+    report("from depth to depth, click to picture", depth_times[len(changes) :], "200")
     page.goto(f"{address}/?depth=off&text={SENTENCES[0]}")
     switch_times = []
     for n in range(27):
@@ -225,14 +219,12 @@ def report_clicks(page: Page, address: str) -> None:
         head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
         switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "After the change"]))
         page.get_by_role("button", name="All on").click()
-    report("switch a head off, click to the new translation", switch_times, 150)
+    report("switch a head off, click to the new translation", switch_times, "150")
     wait_for_script_run(page)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()

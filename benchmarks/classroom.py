@@ -12,10 +12,8 @@ more student does not follow and opens one head after another.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
-import statistics
 import tempfile
 import threading
 import time
@@ -29,6 +27,7 @@ import psutil
 from playwright.sync_api import Browser, Locator, Page
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+from benchmarks.harness import option_parser, report
 from tests.live_app import ROOT, app_server, chromium
 from tests.websocket_session import Session, open_socket
 from transformer.figures.state import DEFAULTS
@@ -46,8 +45,7 @@ SCREENS = {
     "teacher": "the teacher's own screen",
     "browser": "a student's screen",
 }
-FOLLOW_GOAL_MS, HEAD_GOAL_MS = 500.0, 100.0  # for the 95th percentile
-MEMORY_GOAL_MB = 1_000
+FOLLOW_GOAL, HEAD_GOAL = "p95 500", "p95 100"
 RECORD_CHANGES = """() => {
   const inView = (selector) => {
     for (const node of document.querySelectorAll(".st-key-explorer *, .st-key-glance *")) {
@@ -249,17 +247,6 @@ class Lesson:
         self.late = 0
 
 
-def report(label: str, times: list[float], goal: float) -> None:
-    if len(times) < 2:
-        return print(f"{label:<58} {'too few':>8}")
-    p95 = statistics.quantiles(times, n=20)[-1]
-    print(
-        f"{label:<58} {statistics.median(times):8.0f} {p95:8.0f} {max(times):8.0f} {len(times):6d}"
-        f"   (goal: p95 at most {goal:.0f})",
-        flush=True,
-    )
-
-
 def join_students(address: str, code: str, count: int) -> list[Student]:
     with ThreadPoolExecutor(4) as pool:
         return list(pool.map(lambda number: Student(address, code, number), range(count)))
@@ -277,11 +264,11 @@ def run_lesson(lesson: Lesson, address: str, code: str, minutes: float) -> None:
         student.close()
     for kind, times_by_place in lesson.times.items():
         for screen, times in times_by_place.items():
-            report(f"another {kind}, from the click to {SCREENS[screen]}", times, FOLLOW_GOAL_MS)
-    report("another head, a student alone (script run)", independent_student.times, HEAD_GOAL_MS)
+            report(f"another {kind}, from the click to {SCREENS[screen]}", times, FOLLOW_GOAL)
+    report("another head, a student alone (script run)", independent_student.times, HEAD_GOAL)
     errors = [text for student in lesson.students for text in student.errors]
-    print(f"{'changes that did not arrive within the pause':<58} {lesson.late:8d}")
-    print(f"{'pages that showed another view than the teacher':<58} {len(errors):8d}")
+    report("changes that did not arrive within the pause", [lesson.late], unit="")
+    report("pages that showed another view than the teacher", [len(errors)], unit="")
     for text in errors[:3]:
         print(f"  {text}")
 
@@ -294,8 +281,7 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
             checkpoints, HEADS_UP_RUNS=f"{folder}/runs", HEADS_UP_LIMITS=str(limits)
         ) as (address, server):
             memory = psutil.Process(server.pid).memory_info
-            print(f"{students} students, {minutes:g} minutes; ms", end="")
-            print(f"{'median':>39} {'p95':>8} {'max':>8} {'times':>6}")
+            print(f"{students} students, {minutes:g} minutes")
             with chromium() as browser:
                 teacher, code = open_class(browser, address)
                 pages = [join(browser, address, code) for _ in range(min(BROWSERS, students))]
@@ -304,12 +290,12 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
                 start_mb = memory().rss / 1e6
                 run_lesson(lesson, address, code, minutes)
             end_mb = memory().rss / 1e6
-    label = "server, MB at the start and at the end"
-    print(f"{label:<58} {start_mb:8.0f} {end_mb:8.0f}   (goal: less than {MEMORY_GOAL_MB})")
+    report("server at the start", [start_mb], unit="MB")
+    report("server at the end", [end_mb], "1000", unit="MB")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = option_parser(__doc__)
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")

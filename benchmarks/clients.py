@@ -9,7 +9,6 @@ greedy translations of them. docs/measured.md shows how to install them.
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import importlib.util
 import json
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.harness import option_parser
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.exchange import export_marian
@@ -161,9 +161,7 @@ CHECKS: dict[str, Callable[[Case], dict[str, Any]]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("--checkpoint", default="en-fr")
     parser.add_argument("--sentences", type=int, default=20)
     options = parser.parse_args()

@@ -29,6 +29,7 @@ from typing import TypeVar
 
 import torch
 
+from benchmarks.harness import option_parser
 from transformer.analysis.interventions.switching import switched_off
 from transformer.exchange import export_marian
 from transformer.hooks import Hooks
@@ -67,17 +68,6 @@ Workload = Callable[[], object]
 Row = TypeVar("Row", list[int], list[str])
 
 
-def decode_ours(
-    decoder: SequenceDecoder,
-    sources: list[list[int]],
-    beam_size: int = 1,
-    hooks: Hooks | None = None,
-) -> None:
-    options = Decoding(max_len=TOKENS, beam_size=beam_size)
-    outputs = decoder.run(sources, options, hooks)
-    assert beam_size > 1 or all(len(output.decoded.ids) == TOKENS for output in outputs)
-
-
 def trace_ours(decoder: SequenceDecoder, source: list[int]) -> None:
     """Run one encoder pass, decoding and one decoder pass, and record every tensor."""
     recording = Recording(decoder.model, None, None)
@@ -107,15 +97,17 @@ def our_workloads(translator: Translator) -> dict[str, Workload]:
     sources = encoded_sentences(translator)
     batch = repeat_to_32(sources)
     head_off = switched_off(translator.model.config, [("cross", 0, 0)])
-    return {
-        "one sentence": one_by_one(sources, lambda rows: decode_ours(decoder, rows)),
+
+    def decode(rows: list[list[int]], beam_size: int, hooks: Hooks | None = None) -> None:
+        options = Decoding(max_len=TOKENS, beam_size=beam_size)
+        outputs = decoder.run(rows, options, hooks)
+        assert beam_size > 1 or all(len(output.decoded.ids) == TOKENS for output in outputs)
+
+    return workloads_of(sources, decode) | {
         "one sentence, complete trace": one_by_one(
             sources, lambda rows: trace_ours(decoder, rows[0])
         ),
-        "32 sentences": lambda: decode_ours(decoder, batch),
-        "one, beam of 4": one_by_one(sources, lambda rows: decode_ours(decoder, rows, 4)),
-        "32, beam of 4": lambda: decode_ours(decoder, batch, 4),
-        "32, beam of 4, one head off": lambda: decode_ours(decoder, batch, 4, head_off),
+        "32, beam of 4, one head off": lambda: decode(batch, 4, head_off),
     }
 
 
@@ -274,38 +266,8 @@ def table(times: Times) -> str:
     return "\n".join(lines)
 
 
-def text_to_trace(translator: Translator, rounds: int) -> str:
-    """Return the times of translating text, and of translating it with a trace, as a sentence."""
-    translation_times: list[float] = []
-    trace_times: list[float] = []
-    for _ in range(rounds + 1):
-        for text in SENTENCES:
-            for times, call in (
-                (translation_times, translator.translate),
-                (trace_times, translator.trace),
-            ):
-                start = time.perf_counter()
-                call(text)
-                times.append(time.perf_counter() - start)
-    skip = len(SENTENCES)
-    without_trace, with_trace = (
-        statistics.median(translation_times[skip:]),
-        statistics.median(trace_times[skip:]),
-    )
-    ratio = statistics.median(
-        b / a for a, b in zip(translation_times[skip:], trace_times[skip:], strict=True)
-    )
-    return (
-        f"Text to text: {without_trace * 1e3:.1f} ms; with a complete trace: "
-        f"{with_trace * 1e3:.1f} ms ({ratio:.2f} times as long; goal: under 150 ms, at most 1.25 "
-        "times)"
-    )
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-fr"))
     parser.add_argument(
@@ -326,8 +288,6 @@ def main() -> None:
     print(f"{options.checkpoint} in float32 on the CPU, sources of {lengths} tokens")
     print(f"{TOKENS} output tokens per sentence, {options.rounds} rounds\n")
     print(table(measure(options.checkpoint, options.rounds, counts, options.processor_time)))
-    if not options.processor_time:
-        print("\n" + text_to_trace(translator, options.rounds))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ pictures are complete.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -18,6 +17,7 @@ from statistics import median
 import torch
 from playwright.sync_api import Browser
 
+from benchmarks.harness import VIEWPORT, option_parser
 from tests.live_app import ROOT, chromium
 from transformer import Translator
 from transformer.figures import PackedTrace, explorer_page
@@ -93,7 +93,7 @@ def bertviz_megabytes(trace: Trace) -> float:
 
 
 def time_to_paint(browser: Browser, file: Path) -> float:
-    with browser.new_context(viewport={"width": 1400, "height": 900}) as context:
+    with browser.new_context(viewport=VIEWPORT) as context:
         page = context.new_page()
         page.add_init_script(RECORD_PAINT)
         page.goto(file.as_uri(), wait_until="commit")
@@ -103,7 +103,7 @@ def time_to_paint(browser: Browser, file: Path) -> float:
 
 def hover_times(browser: Browser, file: Path) -> list[float]:
     """Return the response times of the Heads view to the pointer, measured at the second try."""
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page = browser.new_page(viewport=VIEWPORT)
     page.goto(file.as_uri())
     page.locator(".hu-canvas").wait_for()
     page.wait_for_timeout(500)
@@ -114,9 +114,7 @@ def hover_times(browser: Browser, file: Path) -> list[float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("checkpoint", nargs="?", type=Path, default=ROOT / "checkpoints" / "en-fr")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()

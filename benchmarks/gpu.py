@@ -14,7 +14,6 @@ results as tables. An error ends only its part, and the exit status is 1.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.util
 import json
@@ -37,6 +36,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.device_checks import CHECKS
+from benchmarks.harness import option_parser
 from benchmarks.packed_rows import pack, packed_loss
 from benchmarks.quality import EVERYDAY_SENTENCES
 from benchmarks.training import (
@@ -315,9 +315,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the results")
     parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
     parser.add_argument("--tiny", action="store_true", help="a toy model and few sentences")

@@ -10,7 +10,6 @@ PSS, in which a page shared by n processes counts 1/n for each of them.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import tempfile
 import threading
@@ -21,6 +20,7 @@ from urllib.parse import urlencode
 
 import psutil
 
+from benchmarks.harness import option_parser, report
 from tests.live_app import ROOT, app_server
 from tests.websocket_session import Session
 from transformer.ui.base.registry import PAGES, path
@@ -29,7 +29,6 @@ from transformer.ui.pages.home import DEPTHS
 from transformer.ui.pages.inside import TABS
 from transformer.ui.pages.research import EXPERIMENTS
 
-GOAL_MB = 1000
 TRAIN_BUTTON = "Train: reverse"
 
 
@@ -77,7 +76,7 @@ def main(sessions: int, seconds: float, checkpoints: Path) -> None:
         app_server(checkpoints, HEADS_UP_RUNS=f"{folder}/runs") as (address, process),
     ):
         server = psutil.Process(process.pid)
-        print(f"{'server after its start, MB':<58} {sum(megabytes(server).values()):8.0f}")
+        report("server after its start", [sum(megabytes(server).values())], unit="MB")
         end, counts = time.monotonic() + seconds, dict[str, int]()
         threads = [
             threading.Thread(target=visit, args=(address, number, end, counts))
@@ -91,15 +90,14 @@ def main(sessions: int, seconds: float, checkpoints: Path) -> None:
             peak = max(peak, sizes, key=lambda sizes: sum(sizes.values()))
             time.sleep(0.5)
         for name, count in counts.items():
-            print(f"{name:<58} {count:8d}")
+            report(name, [count], unit="")
         for name, size in peak.items():
-            print(f"{name:<58} {size:8.0f}")
-        label = "peak of all processes together, MB"
-        print(f"{label:<58} {sum(peak.values()):8.0f}   (goal: at most {GOAL_MB})")
+            report(name, [size], unit="MB")
+        report("peak of all processes together", [sum(peak.values())], "1000", unit="MB")
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser = option_parser(__doc__)
     parser.add_argument("--sessions", type=int, default=6)
     parser.add_argument("--seconds", type=float, default=90)
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")

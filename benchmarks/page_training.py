@@ -10,16 +10,16 @@ greedy decoding; all evaluations are counted.
 
 from __future__ import annotations
 
-import argparse
 import re
 import tempfile
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from playwright.sync_api import CDPSession, Page
+from playwright.sync_api import Page
 
-from benchmarks.site import renderer_megabytes, report
+from benchmarks.harness import option_parser, report
+from benchmarks.site import renderer_megabytes
 from benchmarks.training import learn_ours
 from tests.live_app import chromium, http_server
 from transformer.figures.trainer_page import (
@@ -160,22 +160,14 @@ def _measure_models(page: Page, seeds: int) -> None:
 
 
 def _measure_page(page: Page, address: str) -> None:
-    """Print the longest task and the frames of the page while it trains a model with 48 heads.
-
-    Other work on the machine lengthens tasks, but adds nothing to processor time.
-    """
+    """Print the longest task and the frames of the page while it trains a model with 48 heads."""
     page.add_init_script(OBSERVE_PAGE)
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(f"{address}train.html?run=n_layers%3D4%3Bsteps%3D3000")
     page.get_by_text(re.compile(r"step \d\d+ · loss")).wait_for()
     page.evaluate("observed.longest = observed.painted = 0")
-    start = _task_seconds(devtools)
     page.wait_for_timeout(1000 * PAGE_SECONDS)
     observed = page.evaluate("observed")
     pictures = observed["painted"] / PAGE_HEADS
-    work = (_task_seconds(devtools) - start) / pictures
-    report("processor time of the main thread for a picture", [1000 * work], "–", 1)
     report("longest task of the page that trains", [observed["longest"]], "50")
     report(f"pictures a second of {PAGE_HEADS} heads", [pictures / PAGE_SECONDS], "30", unit="")
 
@@ -194,11 +186,6 @@ def _measure_clinic(page: Page, address: str) -> None:
     report("bug clinic: from the click on a case to its first picture", pictures, "1000")
     report("… training of a case", trainings, "8", 1, "s")
     report("… slowest case", [max(trainings)], "8", 1, "s")
-
-
-def _task_seconds(devtools: CDPSession) -> float:
-    metrics = devtools.send("Performance.getMetrics")["metrics"]
-    return float(next(m["value"] for m in metrics if m["name"] == "TaskDuration"))
 
 
 def _report_times(label: str, page_times: list[float | None], python_times: list[float]) -> None:
@@ -222,9 +209,7 @@ def _measure_learning(page: Page, seeds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("--seeds", type=int, default=8, help="how often reverse is learned")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:

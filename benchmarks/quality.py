@@ -12,13 +12,13 @@ first 500. `python -m transformer evaluate` prints BLEU and chrF on other files.
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.harness import option_parser
 from transformer.inference import Translator
 from transformer.inference.device import describe_computed
 from transformer.text.typing_noise import without_final_mark
@@ -144,9 +144,7 @@ def report_pud(translator: Translator, language: str, folder: Path, beam: int) -
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument(
         "checkpoints", nargs="*", default=["checkpoints/en-fr", "checkpoints/en-de"]
     )

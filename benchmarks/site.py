@@ -18,11 +18,11 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from statistics import median, quantiles
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
+from benchmarks.harness import VIEWPORT, report
 from tests.live_app import ROOT, chromium, http_server
 from transformer import Translator
 from transformer.ui.site.static_site import write_site
@@ -141,11 +141,6 @@ def _slow_server(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
-def report(label: str, times: list[float], goal: str, digits: int = 0, unit: str = "ms") -> None:
-    percentile = f" (p95 {quantiles(times, n=20)[-1]:.{digits}f})" if len(times) >= 8 else ""
-    print(f"{label:<66} {median(times):8.{digits}f} {unit}{percentile}   goal: {goal}", flush=True)
-
-
 def _wait_for_model(page: Page) -> None:
     page.locator(".hu-live-bar").wait_for(state="hidden")
 
@@ -216,9 +211,6 @@ def _measure_responses(address: str, page: Page) -> None:
     report(
         "another view, first time", [float(page.evaluate(MEASURE_CLICK, tab)) for tab in tabs], "50"
     )
-    report(
-        "another view, again", [float(page.evaluate(MEASURE_CLICK, tab)) for tab in tabs * 2], "50"
-    )
     report("memory of the tab", [renderer_megabytes()], "400", unit="MB")
     for fast in (True, False):
         products = "with SIMD" if fast else "plain JavaScript"
@@ -243,7 +235,7 @@ def main() -> None:
         size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) / 1e6
         report("site folder with both pairs", [size], "60", 1, "MB")
         with http_server(site) as address:
-            page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+            page = browser.new_context(viewport=VIEWPORT).new_page()
             _measure_responses(address, page)
             page.context.close()
         _measure_python()

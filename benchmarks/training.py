@@ -14,7 +14,6 @@ Then both learn to reverse sequences of 1 to 10 letters, with the defaults of th
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -28,6 +27,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from benchmarks.harness import option_parser
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.model.attention import causal_mask
@@ -250,9 +250,7 @@ def learn_peer(seed: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
+    parser = option_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--processor-time", action="store_true", help="of all threads")
     parser.add_argument("--seeds", type=int, default=3, help="how often both learn to reverse")
