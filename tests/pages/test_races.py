@@ -25,7 +25,6 @@ from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race
 from transformer.text.files import write_json
 from transformer.training.estimate import Estimate
 from transformer.training.races import RACES
-from transformer.ui.pages.training import race_page
 from transformer.ui.services import live_jobs
 
 PAGE = "pages/train.py"
@@ -153,7 +152,7 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
         (path / "metrics.jsonl").write_text(json.dumps(metrics) + "\n")
         state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
-    race_page._infos.clear()  # cached for a second
+    live_jobs.recent_runs.clear()  # cached for a second
     app.run()
     assert "All 7 runs are finished." in visible_text(app)
     assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in visible_text(app)

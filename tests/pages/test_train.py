@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+import streamlit as st
 from safetensors.torch import save_file
 
 from tests.pages.conftest import Visit, messages, send_choice, view, visible_text
@@ -20,7 +21,7 @@ from transformer.training.recipe import default_settings, make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.training import example_runs
-from transformer.ui.services import live_jobs, shared
+from transformer.ui.services import live_jobs
 
 
 def test_the_page_opens_with_example_runs_and_says_what_to_do_first(
@@ -82,7 +83,7 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
         links = [link.proto.label for link in app.get("page_link")]
         assert "Meanwhile, watch **Copy it** train →" in links
         monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "unknown time")
-        shared.close_all()
+        st.cache_resource.clear()
         assert "Number 3 in the queue. You can close this page." in visible_text(
             visit(PAGE, run=names[-1])
         )

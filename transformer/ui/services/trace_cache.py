@@ -81,7 +81,7 @@ def read(model: Model, view: View) -> CachedTrace:
     Raises:
         ValueError: if it is empty, too long, or the options do not fit.
     """
-    return _cached(model, view.text, view.decoding(), _weight_hook_names(model))
+    return _cached(model, view.text, view.decoding())
 
 
 def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "") -> CachedTrace:
@@ -97,7 +97,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "")
         options["prefix"] = prefix
     if off:
         options["off"] = off
-    return _cached(model, text, options, _weight_hook_names(model))
+    return _cached(model, text, options)
 
 
 def comparison(model: Model, view: View) -> CachedTrace:
@@ -109,7 +109,7 @@ def comparison(model: Model, view: View) -> CachedTrace:
     text = view.other or view.text
     # A forced translation belongs to the first sentence.
     options = {"method": "greedy"} if view.method == "forced" and view.other else view.decoding()
-    return _cached(model, text, options, _weight_hook_names(model))
+    return _cached(model, text, options)
 
 
 def with_forced_token(
@@ -129,7 +129,7 @@ def with_forced_token(
         raise ValueError(f"There is no step {step} to change; the last one is {len(ids) - 1}.")
     options = {"method": "greedy"} if view.method == "forced" else view.decoding()
     prefix = (*ids[:step], piece)
-    return _cached(model, view.text, {**options, "prefix": prefix}, _weight_hook_names(model))
+    return _cached(model, view.text, {**options, "prefix": prefix})
 
 
 def vectors(
@@ -171,17 +171,17 @@ def heads_off(model: Model, off: str) -> Hooks | None:
     return switched_off(config, named_heads(config, off)) if off else None
 
 
-def _weight_hook_names(model: Model) -> list[str]:
-    return [name for name in model.translator.model.hook_names if name.endswith("hook_weights")]
-
-
 def _cached(
     model: Model,
     text: str,
     options: dict[str, Any],
-    names: list[str],
+    names: list[str] | None = None,
 ) -> CachedTrace:
-    """Return a trace of the hook points `names`, cached or new."""
+    """Return a trace of the hook points `names`, by default all weights, cached or new."""
+    if names is None:
+        names = [
+            name for name in model.translator.model.hook_names if name.endswith("hook_weights")
+        ]
     key = (model.hash, text, *sorted(options.items()), *names)
 
     def make() -> CachedTrace:

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.figures.theme import enlarged
+from transformer.measures import naming
 from transformer.measures.kinds import AttentionKind
 from transformer.ui.base import state
 from transformer.ui.widgets import display_names
@@ -69,7 +70,7 @@ def head_heatmaps(
             )
         figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
         with column:
-            name = display_names.short_head(layer, head)
+            name = naming.short_name(layer, head)
             st.markdown(f"**{KINDS[kind]}**{title(name, float(values[layer, head]))}")
             chart(figure, f"{key}-{kind}")
     return limit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -67,7 +68,7 @@ def _status_and_controls(
     if live:
         progress(status)
         if status.is_requester:
-            cancel(status, visitor_id)
+            cancel_button("Cancel", [status.key], visitor_id, f"cancel-{status.key}")
         else:
             st.caption("Another visitor started this measurement; you will see the result too.")
     else:
@@ -101,23 +102,25 @@ def progress(status: ComputationStatus) -> None:
     st.progress(min(max(status.progress, 0.0), 1.0), text=text)
 
 
-def cancel(status: ComputationStatus, visitor_id: str) -> None:
-    frame.callback_button(
-        "Cancel", "close", _cancel, status.key, visitor_id, key=f"cancel-{status.key}"
-    )
+def cancel_button(label: str, keys: list[str], visitor_id: str, key: str) -> None:
+    """Draw a button that withdraws this visitor's requests of these computations."""
+    frame.callback_button(label, "close", _cancel, keys, visitor_id, key=key)
 
 
-def _cancel(key: str, visitor_id: str) -> None:
-    attempt(REFUSAL_NAME, lambda: computation_service().cancel(key, visitor_id))
+def _cancel(keys: list[str], visitor_id: str) -> None:
+    for key in reversed(keys):  # waiting ones first, so that none of them starts
+        attempt(REFUSAL_NAME, partial(computation_service().cancel, key, visitor_id))
 
 
-def submit(computation: Computation) -> None:
-    """Submit the computation, in a callback; `show_refusal` shows why it was refused."""
-    visitor_id, address = visitor.current_id(), visitor.address_hash()
-    attempt(
-        REFUSAL_NAME,
-        lambda: computation_service().submit(computation, visitor=visitor_id, address=address),
-    )
+def submit(*computations: Computation) -> None:
+    """Submit computations until one is refused, in a callback; `show_refusal(REFUSAL_NAME)` shows
+    why."""
+    requester = {"visitor": visitor.current_id(), "address": visitor.address_hash()}
+    for computation in computations:
+        if not attempt(
+            REFUSAL_NAME, partial(computation_service().submit, computation, **requester)
+        ):
+            return
 
 
 def measured(

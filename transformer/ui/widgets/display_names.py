@@ -40,21 +40,9 @@ def piece(piece: str) -> str:
     return naming.piece_name(piece, is_exact())
 
 
-def layer(number: int) -> str:
-    return naming.layer_name(number)
-
-
-def head(layer: int, head: int) -> str:
-    return naming.head_name(layer, head)
-
-
-def short_head(layer: int, head: int) -> str:
-    return naming.short_name(layer, head)
-
-
 def for_file_name(layer: int, head: int) -> str:
     """Return the short name for a file name."""
-    return short_head(layer, head).replace("·", "-")
+    return naming.short_name(layer, head).replace("·", "-")
 
 
 def python_code(label: str, code: str) -> None:

@@ -14,13 +14,16 @@ def escaped_token(token: str) -> str:
     return frame.plain(display_names.token(token))
 
 
-def program_start(model: Model, trace: Trace, modules: list[str]) -> str:
-    """Return the first lines of a Python example: imports, the translator and the trace."""
+def program_start(model: Model, trace: Trace | None, modules: list[str]) -> str:
+    """Return the first lines of a Python example: imports, the translator and, if it is given, the
+    trace."""
     imports = "\n".join(f"from transformer.analysis.{name}" for name in modules)
-    # The example repeats greedy decoding; the ids of any other translation are written out.
-    target = "" if state.view().method == "greedy" else f", target={list(trace.translation.ids)}"
-    return f"""from transformer import Translator
+    start = f"""from transformer import Translator
 {imports}
 
-translator = Translator.load({str(models.public_path(model.name))!r})
-trace = translator.trace({trace.source!r}{target})"""
+translator = Translator.load({str(models.public_path(model.name))!r})"""
+    if trace is None:
+        return start
+    # The example repeats greedy decoding; the ids of any other translation are written out.
+    target = "" if state.view().method == "greedy" else f", target={list(trace.translation.ids)}"
+    return f"{start}\ntrace = translator.trace({trace.source!r}{target})"

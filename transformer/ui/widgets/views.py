@@ -10,9 +10,10 @@ import streamlit as st
 
 from transformer.figures import translation_data
 from transformer.figures.contributions import CellValues, contributions_data
+from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.views import loader
 from transformer.inference import Trace
-from transformer.measures.kinds import AttentionKind, Head
+from transformer.measures.kinds import AttentionKind, Head, checked_kind
 from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.services import view_scripts
@@ -59,6 +60,7 @@ def _call_if_drawn(key: str, callback: Callable[[], object]) -> None:
 explorer = component("explorer")
 _translation = component("translation")
 _contributions = component("contributions")
+_head_grid = component("headgrid")
 
 
 def translation(cached_trace: CachedTrace, language: str = "") -> None:
@@ -100,6 +102,26 @@ def pair(
         state.change(row=int(choice["row"]), column=int(choice["column"]))
 
     _contributions(key=key, data=data, on_choice_change=select_cell)
+
+
+def head_grid(key: str, grids: Sequence[Grid], *, high: float, legend: str, chosen: Head) -> None:
+    """Draw one grid for each kind of attention (`figures.headgrid`), coloured from 0 to `high`. A
+    click on a head selects it in the view, without a row and a column."""
+    data = headgrid_data(
+        grids, low=0.0, high=high, legend=legend, chosen=chosen, large=state.is_large()
+    )
+
+    def select_head() -> None:
+        choice = st.session_state[key]["choice"]
+        state.change(
+            kind=checked_kind(choice["grid"]),
+            layer=int(choice["row"]),
+            head=int(choice["column"]),
+            row=-1,
+            column=-1,
+        )
+
+    _head_grid(key=key, data=data, on_choice_change=select_head)
 
 
 def cell_of(trace: Trace, kind: AttentionKind) -> tuple[int, int] | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.inference import Trace
+from transformer.measures import naming
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home
 from transformer.ui.pages.home.switch_changes import (
@@ -114,7 +115,7 @@ def _site_labels(model: Model) -> dict[str, str]:
     for name in model.translator.model.hook_names:
         stack, *path = name.removesuffix(".hook_output").split(".")
         if name.endswith(".hook_output") and path[-1] in names:
-            layer = f", {display_names.layer(int(path[1]))}" if len(path) > 1 else ""
+            layer = f", {naming.layer_name(int(path[1]))}" if len(path) > 1 else ""
             labels[name] = f"{stack.capitalize()}{layer}: {names[path[-1]]}"
         elif name == "encoder.hook_memory":
             labels[name] = "Encoder: its output (memory)"

@@ -16,6 +16,7 @@ from transformer.analysis.interventions.switching import site
 from transformer.figures.contributions import CellValues
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
+from transformer.measures import naming
 from transformer.measures.kinds import AttentionKind, Head
 from transformer.measures.naming import file_name, token_name
 from transformer.ui.base import state
@@ -75,7 +76,7 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
         if edited_row is not None and edited_row.head != head:
             st.caption(
                 f"Row {display_names.number(edited_row.query)} of "
-                f"{KINDS[edited_row.head[0]].lower()}, {display_names.head(*edited_row.head[1:])}, "
+                f"{KINDS[edited_row.head[0]].lower()}, {naming.head_name(*edited_row.head[1:])}, "
                 "is edited already. An edit here replaces that one."
             )
         current = edited_row if edited_row is not None and edited_row.head == head else None

@@ -10,23 +10,21 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.before_after import before_after_bars
-from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.headgrid import Grid
 from transformer.figures.state import KINDS
+from transformer.measures import naming
 from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.pages.home import Home
 from transformer.ui.pages.home.switch_changes import Plan, options_code
-from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names, frame, tables
+from transformer.ui.widgets import display_names, frame, tables, views
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.python_program import escaped_token
+from transformer.ui.widgets.python_program import escaped_token, program_start
 from transformer.ui.widgets.tables import download
-from transformer.ui.widgets.views import component
 
-_grid = component("headgrid")
 Shares = npt.NDArray[np.float32]
 
 
@@ -75,26 +73,19 @@ def attention_change_table(shares: dict[AttentionKind, Shares]) -> pd.DataFrame:
 
 def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
-    view = state.view(Home)
     shares = attention_changes(comparison)
-    selected = cached_trace.packed.resolved(view.explorer())
-    data = headgrid_data(
+    selected = cached_trace.packed.resolved(state.view(Home).explorer())
+    views.head_grid(
+        "moved-heads",
         [_changes_of_kind(kind, by_head) for kind, by_head in shares.items()],
-        low=0.0,
         high=1.0,
         legend="Share of the head's attention that moved to other tokens; colour by square root.",
-        chosen=(
-            checked_kind(selected["kind"]),
-            int(selected["layer"]),
-            int(selected["head"]),
-        ),
-        large=view.size == "large",
+        chosen=(checked_kind(selected["kind"]), int(selected["layer"]), int(selected["head"])),
     )
-    _grid(key="moved-heads", data=data, on_choice_change=_select_head)
     table = attention_change_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     greatest = (
-        f"Greatest in {KINDS[kind].lower()}, {display_names.head(layer, head)}: "
+        f"Greatest in {KINDS[kind].lower()}, {naming.head_name(layer, head)}: "
         f"{100 * share:.0f}% of its weight has moved, averaged over the rows."
     )
     st.caption(
@@ -110,23 +101,12 @@ def _changes_of_kind(kind: AttentionKind, by_head: Shares) -> Grid:
     marks = [[f"{100 * share:.0f}" if share >= 0.005 else "" for share in row] for row in shares]
     descriptions = [
         [
-            f"{KINDS[kind]}, {display_names.head(layer, head)}: {100 * share:.1f}%"
+            f"{KINDS[kind]}, {naming.head_name(layer, head)}: {100 * share:.1f}%"
             for head, share in enumerate(row)
         ]
         for layer, row in enumerate(shares)
     ]
     return Grid(kind, KINDS[kind], np.sqrt(by_head), marks, descriptions)
-
-
-def _select_head() -> None:
-    choice = st.session_state["moved-heads"]["choice"]
-    state.change(
-        kind=checked_kind(choice["grid"]),
-        layer=int(choice["row"]),
-        head=int(choice["column"]),
-        row=-1,
-        column=-1,
-    )
 
 
 def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
@@ -160,8 +140,7 @@ def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
             ),
             file_name("altered", model.name, source) + ".html",
         )
-    folder = str(models.public_path(model.name))
-    display_names.python_code("The same from Python", _program(model, folder, view, plan))
+    display_names.python_code("The same from Python", _program(model, view, plan))
 
 
 def effect_sentence(plan: Plan, comparison: Comparison) -> str:
@@ -189,17 +168,14 @@ def effect_sentence(plan: Plan, comparison: Comparison) -> str:
     return f"{effect}; the translation stays **{frame.plain(comparison.translation.text)}**"
 
 
-def _program(model: Model, folder: str, view: Home, plan: Plan) -> str:
+def _program(model: Model, view: Home, plan: Plan) -> str:
     names = {"compare", *plan.imports, *(["combined"] if len(plan.lines) > 1 else [])}
     options = options_code(view)
     hooks = plan.lines[0] if len(plan.lines) == 1 else f"combined({', '.join(plan.lines)})"
     decoding = "" if view.method == "forced" else options
     return "\n".join(
         [
-            "from transformer import Translator",
-            f"from transformer.analysis.interventions import {', '.join(sorted(names))}",
-            "",
-            f"translator = Translator.load({folder!r})",
+            program_start(model, None, [f"interventions import {', '.join(sorted(names))}"]),
             f"text = {view.text!r}",
             "config = translator.model.config",
             f"trace = translator.trace(text{options})",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors
+from transformer.measures import naming
 from transformer.ui.pages.research import ROW_LABELS, SCORE_LABELS, sentence_alignment
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import display_names, tables
+from transformer.ui.widgets import tables
 
 PUBLISHED = {"fast_align": 0.105, "awesome-align": 0.041}
 """Alignment error rates on the Hansards, English–French (Dou and Neubig 2021)."""
@@ -29,7 +30,7 @@ def show(model: Model) -> None:
 
 def _comparison(aligner: AlignerHead) -> None:
     """Draw the agreement of the aligner head, of other aligners, and of published ones."""
-    name = display_names.head(aligner.layer, aligner.head).capitalize()
+    name = naming.head_name(aligner.layer, aligner.head).capitalize()
     rows = [row for gold in aligner.gold for row in _rows(aligner, gold, name)]
     rows += [(label, _agreement(rate), PUBLISHED_LINKS) for label, rate in PUBLISHED.items()]
     tables.show("Agreement with human-made links", ["Aligner", "Agreement", "Links"], rows)

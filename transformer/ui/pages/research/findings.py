@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -29,9 +28,16 @@ from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame, tables, verdicts
-from transformer.ui.widgets.callbacks import attempt, show_refusal
+from transformer.ui.widgets.callbacks import show_refusal
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.computed import computation_for, computed, progress
+from transformer.ui.widgets.computed import (
+    REFUSAL_NAME,
+    cancel_button,
+    computation_for,
+    computed,
+    progress,
+    submit,
+)
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}
@@ -123,13 +129,11 @@ def _run_controls(
                 icon=":material/playlist_play:",
                 help=f"Takes about {minutes} minutes on one core for the bundled checkpoint. You "
                 "can leave the page meanwhile.",
-                on_click=_submit,
-                args=([computations[name] for name in remaining],),
+                on_click=submit,
+                args=[computations[name] for name in remaining],
             )
         if len(own_keys) > 1:
-            frame.callback_button(
-                "Cancel all", "close", _cancel, own_keys, visitor_id, key="cancel-all"
-            )
+            cancel_button("Cancel all", own_keys, visitor_id, "cancel-all")
         if done_names:
             keys = [computations[name].key for name in done_names]
             tables.csv(
@@ -138,7 +142,7 @@ def _run_controls(
         st.caption(
             f"{len(done_names)} of {len(FINDINGS)} measured over these sentences.", width="content"
         )
-    show_refusal("findings")
+    show_refusal(REFUSAL_NAME)
 
 
 def _watch(computations: Mapping[str, Computation], done_names: list[str], live: bool) -> None:
@@ -156,21 +160,6 @@ def _watch(computations: Mapping[str, Computation], done_names: list[str], live:
         if status.status == "running" and name != state.view(Research).finding:
             st.caption(frame.plain(FINDINGS[name].claim))
             progress(status)
-
-
-def _submit(computations: list[Computation]) -> None:
-    visitor_id, address = visitor.current_id(), visitor.address_hash()
-    for computation in computations:
-        if not attempt(
-            "findings",
-            partial(computation_service().submit, computation, visitor=visitor_id, address=address),
-        ):
-            return
-
-
-def _cancel(keys: list[str], visitor_id: str) -> None:
-    for key in reversed(keys):  # waiting ones first, so that none of them starts
-        computation_service().cancel(key, visitor_id)
 
 
 def _verdicts(keys: list[str]) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from transformer.analysis.interventions.patching_sweep import (
 from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
+from transformer.measures import naming
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.pages.research import Research, bundled_sentences
@@ -27,6 +28,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import charts, controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
+from transformer.ui.widgets.python_program import program_start
 
 EXAMPLE_PAIRS = (
     ("I am a student.", "I am a teacher."),
@@ -174,10 +176,7 @@ def _draw(model: Model, sweep: PatchingSweep, clean: str, corrupted: str) -> Non
     )
     display_names.python_code(
         "The same from Python",
-        f"""from transformer import Translator
-from transformer.analysis.interventions.patching_sweep import patching_sweep
-
-translator = Translator.load({str(models.public_path(model.name))!r})
+        f"""{program_start(model, None, ["interventions.patching_sweep import patching_sweep"])}
 sweep = patching_sweep(translator, {clean!r}, {corrupted!r})
 print(sweep.prefix_tokens, sweep.answers, sweep.clean, sweep.corrupted)
 print(sweep.table)  # one row per patch
@@ -234,7 +233,7 @@ def _row(hook_name: str) -> str:
     """Return a row's label, like "layer 3, self-attention", with the session's layer numbers."""
     _, *path, _ = hook_name.split(".")
     name = SUBLAYERS[path[-1].removesuffix("_norm")]
-    return f"{display_names.layer(int(path[1]))}, {name}" if len(path) > 1 else name
+    return f"{naming.layer_name(int(path[1]))}, {name}" if len(path) > 1 else name
 
 
 def _strongest(

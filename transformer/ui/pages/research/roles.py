@@ -16,21 +16,20 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import MAX_OFFSET
 from transformer.analysis.roles.corpus_tokens import RELATIONS
 from transformer.analysis.roles.head_roles import ROLE_MEASURES, RULES, HeadRole
-from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.headgrid import Grid
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
-from transformer.measures import MEASURES
+from transformer.measures import MEASURES, naming
 from transformer.measures.head_codes import write_heads
 from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME
 from transformer.ui.pages.research import GRID_MEASURES, Research, corpus
-from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import computed, controls, display_names, frame, tables
+from transformer.ui.widgets import computed, controls, display_names, frame, tables, views
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.views import component
+from transformer.ui.widgets.python_program import program_start
 
 DESCRIPTION = (
     "Measures all heads of all three kinds in one pass. This takes a few seconds per hundred "
@@ -47,7 +46,6 @@ ROLE_PHRASES = {
     "punctuation": "attend to punctuation",
     "sink": "attend to a sink",
 }
-_grid = component("headgrid")
 
 
 def show(model: Model) -> None:
@@ -122,16 +120,14 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
         legend.append("No colour: not measured for this kind")
     if marks:
         legend.append("Roles: " + "; ".join(f"{mark} = {text}" for mark, text in marks.items()))
-    data = headgrid_data(
-        [_kind_grid(kind, report, colour) for kind in KINDS],
-        low=0.0,
-        high=float(np.nanmax(values, initial=1e-6)),
-        legend=". ".join(legend) + ".",
-        chosen=(view.kind, view.layer, view.head),
-        large=view.size == "large",
-    )
     with picture:
-        _grid(key="cards", data=data, on_choice_change=_select_cell)
+        views.head_grid(
+            "cards",
+            [_kind_grid(kind, report, colour) for kind in KINDS],
+            high=float(np.nanmax(values, initial=1e-6)),
+            legend=". ".join(legend) + ".",
+            chosen=(view.kind, view.layer, view.head),
+        )
 
 
 def _role_text(role: Mapping[str, Any]) -> str:
@@ -150,7 +146,7 @@ def _kind_grid(kind: AttentionKind, report: Mapping[str, Any], colour: str) -> G
 
     values = [card["measures"].get(colour) for card in cards]
     hover = [
-        f"{KINDS[kind]}, {display_names.head(card['layer'], card['head'])}: "
+        f"{KINDS[kind]}, {naming.head_name(card['layer'], card['head'])}: "
         f"{format_measure(colour, value)}; {_role_text(card['role'])}"
         for card, value in zip(cards, values, strict=True)
     ]
@@ -159,31 +155,20 @@ def _kind_grid(kind: AttentionKind, report: Mapping[str, Any], colour: str) -> G
     return Grid(kind, KINDS[kind], np.array(grid_rows(numbers)), grid_rows(marks), grid_rows(hover))
 
 
-def _select_cell() -> None:
-    choice = st.session_state["cards"]["choice"]
-    state.change(
-        kind=str(choice["grid"]),
-        layer=int(choice["row"]),
-        head=int(choice["column"]),
-        row=-1,
-        column=-1,
-    )
-
-
 def _table(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
     table = pd.DataFrame(report["table"])
     with st.expander(f"All {len(table)} heads as a table"):
         st.dataframe(table, hide_index=True, height=420)
         st.caption("Click a column name to sort by it.")
     tables.csv("All heads (.csv)", lambda: table, file_name("heads", model.name))
+    modules = [
+        "corpora import Corpus",
+        "roles.head_measures import measure_heads",
+        "roles.head_roles import head_roles",
+    ]
     display_names.python_code(
         "The same numbers from Python",
-        f"""from transformer import Translator
-from transformer.analysis.roles.head_roles import head_roles
-from transformer.analysis.corpora import Corpus
-from transformer.analysis.roles.head_measures import measure_heads
-
-translator = Translator.load({str(models.public_path(model.name))!r})
+        f"""{program_start(model, None, modules)}
 heads = measure_heads(translator, {corpus.python_code(model, texts)})
 print(heads.table())
 print(head_roles(heads)[0])""",
@@ -253,7 +238,7 @@ def _head_buttons(card: HeadRole) -> None:
 
 
 def _role(card: HeadRole, report: Mapping[str, Any]) -> None:
-    head_name = f"{KINDS[card.kind]}, {display_names.head(card.layer, card.head)}"
+    head_name = f"{KINDS[card.kind]}, {naming.head_name(card.layer, card.head)}"
     if card.met:
         st.header(f"{head_name}: {frame.plain(display_names.display_text(card.role.text))}")
         uniform_value = report["chance"][card.kind].get(card.measure)

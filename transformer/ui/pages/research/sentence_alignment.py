@@ -14,15 +14,17 @@ from transformer.analysis.corpora.gold import GoldAnnotations, Link
 from transformer.figures.alignment import alignment
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
+from transformer.measures import naming
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME
 from transformer.ui.pages.research import Research, bundled_sentences, corpus
-from transformer.ui.services import models, trace_cache
+from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.python_program import program_start
 
 MAX_WORDS = 64
 """Maximum length of source and target; a picture of more words is not readable."""
@@ -66,7 +68,7 @@ def show(model: Model) -> None:
         return
     picture_column, links_column = picture.columns([3, 2], gap="large")
     with picture_column:
-        st.markdown(f"**{KINDS['cross']}, {display_names.head(view.layer, view.head)}**")
+        st.markdown(f"**{KINDS['cross']}, {naming.head_name(view.layer, view.head)}**")
         _picture(model, alignment, gold)
     with links_column:
         _show_links(alignment, gold)
@@ -179,10 +181,7 @@ def _export(
     gold = "" if words is None else f", gold={words!r}"
     display_names.python_code(
         "The same from Python",
-        f"""from transformer import Translator
-from transformer.analysis.alignment.sentence_alignment import align_words
-
-translator = Translator.load({str(models.public_path(model.name))!r})
+        f"""{program_start(model, None, ["alignment.sentence_alignment import align_words"])}
 trace = translator.trace({trace.source!r}{target})
 layer, head = {view.layer}, {view.head}
 scores, row = {view.score_kind!r}, {view.target_row!r}

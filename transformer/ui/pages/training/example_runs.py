@@ -252,11 +252,7 @@ def shipped_runs() -> None:
     order = [f"{SHIPPED_PREFIX}{task}" for task in TASKS]
     positions = {name: position for position, name in enumerate(order)}
     for info in sorted(infos, key=lambda run: (positions.get(run.name, -1), run.name)):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
-            frame.page_link(
-                "pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race=""
-            )
-            st.caption(" · ".join(run_facts.facts(info)))
+        _row(info)
 
 
 def shipped_run_of(task: str) -> RunInfo | None:
@@ -270,6 +266,7 @@ def _shipped(name: str) -> RunInfo | None:
 
 def _row(info: RunInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
-        run_facts.badge(info)
+        if not info.shipped:
+            run_facts.badge(info)
         frame.page_link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
         st.caption(" · ".join(run_facts.facts(info)))

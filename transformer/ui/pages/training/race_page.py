@@ -11,7 +11,7 @@ import streamlit as st
 
 from transformer.analysis.evidence.verdicts import MIN_SEEDS, RULE, Verdict
 from transformer.figures.race_curves import accuracy_by_distance, race_curves
-from transformer.jobs import Jobs, RunInfo
+from transformer.jobs import Jobs
 from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
@@ -23,6 +23,7 @@ from transformer.jobs.race_runs import (
 )
 from transformer.training.races import Race, race_named
 from transformer.ui.base import state
+from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, tables, verdicts
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.fragment import fragment
@@ -62,14 +63,8 @@ def show(jobs: Jobs, owner: str, race_id: str) -> None:
 
 def _runs(jobs: Jobs, race_id: str) -> list[RaceRun]:
     """Return the race's runs, cached for a second; read again if the race is newer than that."""
-    runs = race_runs(jobs, race_id, _infos(jobs))
+    runs = race_runs(jobs, race_id, live_jobs.recent_runs(jobs))
     return runs or race_runs(jobs, race_id)
-
-
-@st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
-def _infos(jobs: Jobs) -> list[RunInfo]:
-    """Read the runs once for all sessions that show a race."""
-    return jobs.runs()
 
 
 def _is_live(runs: list[RaceRun]) -> bool:
@@ -104,7 +99,7 @@ def _stop_or_delete(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
     end_race(jobs, race_id, owner, delete=delete)
     if delete:
         state.change(race="")
-    _infos.clear()
+    live_jobs.recent_runs.clear()
 
 
 def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:

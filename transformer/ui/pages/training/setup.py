@@ -10,6 +10,7 @@ import streamlit as st
 
 from transformer.figures.glossary import tip
 from transformer.jobs.limits import count_parameters
+from transformer.measures import naming
 from transformer.text.tasks import TASKS
 from transformer.text.visible import is_blank
 from transformer.training.data import HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS
@@ -20,7 +21,7 @@ from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
-from transformer.ui.widgets import display_names, frame, quantities, tables
+from transformer.ui.widgets import frame, quantities, tables
 from transformer.ui.widgets.callbacks import attempt
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
@@ -191,7 +192,7 @@ def _matrix(current: Draft) -> Choice:
             for part, label in _MATRIX_LABELS.items():
                 if stack == "decoder" or not part.startswith("cross"):
                     names[f"{stack}.layers.{layer}.{part}"] = (
-                        f"{stack.capitalize()}, {display_names.layer(layer)}, {label}"
+                        f"{stack.capitalize()}, {naming.layer_name(layer)}, {label}"
                     )
     if draft.value(current, "inspect") not in names:
         draft.reset(current, "inspect")

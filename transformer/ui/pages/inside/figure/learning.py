@@ -15,6 +15,7 @@ from transformer.analysis.inside.learning import (
 from transformer.figures.bars import grouped_bars
 from transformer.figures.positions import Curve, lines, table
 from transformer.inference import Trace
+from transformer.measures import naming
 from transformer.training.schedule import paper_rate, rate_curves
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
@@ -122,7 +123,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     st.caption(
         "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
         "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
-        f"Shown: encoder, {display_names.layer(layer)}, the first "
+        f"Shown: encoder, {naming.layer_name(layer)}, the first "
         f"{min(SHOWN_DIMENSIONS, len(result.sublayer_output))} of {len(result.sublayer_output)} "
         "dimensions; dropped ones are empty. A trained "
         "model uses no dropout."

@@ -8,12 +8,13 @@ from typing import Any
 
 from transformer.analysis.inside import Box, boxes
 from transformer.inference import Trace
+from transformer.measures import naming
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names, frame
+from transformer.ui.widgets import frame
 
 _BLOCKS = {
     "self_attn": "self-attention",
@@ -41,7 +42,7 @@ def location(box: Box) -> str:
     """Return where a box is, like "encoder, layer 1, self-attention"; "" for the output."""
     if box.stack == "output":
         return ""
-    layer = "" if box.layer is None else display_names.layer(box.layer)
+    layer = "" if box.layer is None else naming.layer_name(box.layer)
     return ", ".join(filter(None, (box.stack, layer, _BLOCKS.get(box.block, ""))))
 
 
