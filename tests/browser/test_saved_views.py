@@ -110,6 +110,11 @@ VIEWS = (
 )
 IN_VIEW = "(new URLSearchParams(location.search).get('view') ?? 'heads') === view"
 
+IN_ADDRESS = """(expected) => {
+  const params = new URLSearchParams(location.search);
+  return expected.every(([name, value]) => params.get(name) === value);
+}"""
+
 
 def select_another_view_and_return(page: Page, view: str) -> None:
     """Let the browser itself write the address."""
@@ -130,7 +135,7 @@ def test_a_link_opens_the_same_view_in_another_browser_and_needs_no_clipboard(
         expect(first.get_by_role("tab", selected=True)).to_be_visible()
         wait_for_script_run(first)
         select_another_view_and_return(first, expected["view"])
-        assert address(first)[1].items() >= expected.items() - {("view", "heads")}
+        wait_until(first, IN_ADDRESS, [*(expected.items() - {("view", "heads")})])
         second.goto(first.url)
         expect(second.get_by_role("tab", selected=True)).to_be_visible()
         wait_for_script_run(second)

@@ -107,13 +107,14 @@ def test_a_run_is_paused_resumed_changed_and_deleted_and_a_race_stopped_and_dele
     paused_step = folder.state()["step"]
     button(page, "Resume").click()
     expect(badge(page, "running")).to_be_visible()
+    progress = page.get_by_text(re.compile(r"^Step [\d,]+")).first
+    expect(progress).to_be_visible()  # from now on nothing moves
     assert folder.control().learning_rate_factor == 1.0, "showing the slider changes no setting"
     page.get_by_role("button", name="Learning rate ×").click()
     slider = page.get_by_role("slider", name="Learning rate")
     slider.focus()
     slider.press("ArrowRight")
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
-    progress = page.get_by_text(re.compile(r"^Step [\d,]+")).first
     for _ in range(2):  # two reruns of the page, which must keep the value
         expect(progress).not_to_have_text(progress.inner_text())
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
