@@ -268,4 +268,4 @@ def test_the_vocabulary_survives_serialization(
 def test_truncated_bytes_are_refused(imported_vocabulary: Vocabulary, end: int) -> None:
     data = imported_vocabulary.to_bytes()
     with pytest.raises(ValueError, match=r"is truncated|no list"):
-        Vocabulary.from_bytes(data[:end])
+        Vocabulary(data[:end])

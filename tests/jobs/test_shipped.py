@@ -14,10 +14,10 @@ import pytest
 
 from tests.jobs.conftest import idle_jobs, run_config
 from transformer import Translator
+from transformer.app_folders import SHIPPED_RUNS
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
 from transformer.jobs.shipped import (
-    RUNS,
     ShippedFolder,
     find_shipped,
     shipped_folders,
@@ -52,8 +52,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 @pytest.fixture
 def root(tmp_path: Path, trained: RunFolder) -> Path:
     """Return the folder of shipped runs, which has one run."""
-    make_shipped_run(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
-    return tmp_path / "checkpoints" / RUNS
+    make_shipped_run(trained.path, tmp_path / "checkpoints" / SHIPPED_RUNS / "toy-reverse")
+    return tmp_path / "checkpoints" / SHIPPED_RUNS
 
 
 def add_early_checkpoints(root: Path, checkpoint: Any, name: str = "training") -> Path:
@@ -112,7 +112,7 @@ def test_thinned_curves_keep_evaluations_and_the_total_time() -> None:
     assert all(x["loss"] == pytest.approx(1 / 3 / x["step"], rel=1e-4) for x in steps)
 
 
-SHIPPED = shipped_folders(ROOT / "checkpoints" / RUNS)
+SHIPPED = shipped_folders(ROOT / "checkpoints" / SHIPPED_RUNS)
 TOYS = [folder for folder in SHIPPED if folder.name.startswith("toy-")]
 
 

@@ -22,8 +22,8 @@ from tests.pages.conftest import (
     visible_text,
 )
 from tests.pages.train_visits import labels, write_checkpoint
+from transformer.app_folders import SHIPPED_RUNS
 from transformer.jobs import Jobs, Limits
-from transformer.jobs.shipped import RUNS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import FilmRun, RunConfig
@@ -51,19 +51,19 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     """Return a folder with `tiny` and two shipped runs: reverse, and the training of `tiny`."""
     copy = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     toy = write_run(
-        copy / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence")
+        copy / SHIPPED_RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence")
     )
     write_checkpoint(toy.path)
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
     film = FilmRun(title="The training of tiny", checkpoint="tiny")
-    early_run = write_run(copy / RUNS, "training", film)
+    early_run = write_run(copy / SHIPPED_RUNS, "training", film)
     early_run.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
     jobs = Jobs(
         tmp_path / "runs",
         Limits(),
         executor=lambda queue: IdleExecutor(),
-        shipped=copy / RUNS,
+        shipped=copy / SHIPPED_RUNS,
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
@@ -123,8 +123,8 @@ def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) 
 
 
 def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
-    (folder / RUNS / "toy-reverse" / "config.json").unlink()
-    (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))
+    (folder / SHIPPED_RUNS / "toy-reverse" / "config.json").unlink()
+    (folder / SHIPPED_RUNS / "training" / "config.json").write_text(json.dumps([1]))
     app = visit(PAGE, folder)
     assert not messages(app)
     assert "Open a trained model" not in " ".join(link.proto.label for link in app.get("page_link"))

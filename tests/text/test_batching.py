@@ -113,7 +113,6 @@ def store(
 def test_a_batch_is_padded_and_shifted(store: TokenStore, vocabulary: Vocabulary) -> None:
     chosen = [3, 199, 60, 3]
     batch = make_batch(store, np.array(chosen), pad_id=0, bos_id=1)
-    assert batch.n_pairs == 4
     assert batch.src.shape == (4, max(store.src_lengths[chosen]))
     assert batch.tgt_in.shape == batch.tgt_out.shape == (4, max(store.tgt_lengths[chosen]))
     for tensor in (batch.src, batch.tgt_in, batch.tgt_out):

@@ -155,7 +155,7 @@ def test_a_saved_vocabulary_can_be_loaded(vocabulary: Vocabulary, tmp_path: Path
     assert loaded.to_bytes() == vocabulary.to_bytes() == path.read_bytes()
     assert loaded.encode("the cat") == vocabulary.encode("the cat")
     assert [file.name for file in path.parent.iterdir()] == ["vocabulary.model"]
-    assert Vocabulary.from_bytes(vocabulary.to_bytes()).sha256 == vocabulary.sha256
+    assert Vocabulary(vocabulary.to_bytes()).sha256 == vocabulary.sha256
 
 
 def test_a_failed_save_leaves_the_old_file(
@@ -200,7 +200,7 @@ def test_a_model_without_padding_is_refused(pairs: Pairs) -> None:
         minloglevel=2,
     )
     with pytest.raises(ValueError, match="has no pad piece"):
-        Vocabulary.from_bytes(model_file.getvalue())
+        Vocabulary(model_file.getvalue())
 
 
 def test_threads_may_share_one_vocabulary(vocabulary: Vocabulary, pairs: Pairs) -> None:

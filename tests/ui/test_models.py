@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from transformer.app_folders import IMPORT_ROOT
+from transformer.app_folders import IMPORT_ROOT, SHIPPED_RUNS
 from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.shipped import RUNS
 from transformer.training.recipe import make_run_config
 from transformer.ui.base.server_paths import remove_server_paths
 from transformer.ui.services import model_list, models
@@ -53,7 +52,7 @@ def test_every_label_fits_into_the_menu_and_is_unique(folder: Path) -> None:
     assert labels["a-very-long-checkpoint-name-1"] == "a-very-long-c…name-1"
     assert all(len(label) <= model_list.MAX_LABEL for label in labels.values())
     assert len(set(labels.values())) == len(labels)
-    shipped = model_list._shipped_models(ROOT / "checkpoints" / RUNS, (1,))
+    shipped = model_list._shipped_models(ROOT / "checkpoints" / SHIPPED_RUNS, (1,))
     assert shipped["toy-addition"].label == "toy: addition"
     assert all(
         len(model.label) <= model_list.MAX_LABEL and "…" not in model.label

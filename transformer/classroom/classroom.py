@@ -70,6 +70,7 @@ class Classroom:
         teaching_code: the code that makes a colleague a teacher of this class.
         measured: the questions that the class answers before and after a part of the lesson.
         race: the id of the last race that the class started; "" for none.
+        ended: whether the class has ended; its data is then deleted.
     """
 
     def __init__(
@@ -102,12 +103,7 @@ class Classroom:
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
-        self._ended = False
-
-    @property
-    def ended(self) -> bool:
-        """Whether the class has ended; its data is then deleted."""
-        return self._ended
+        self.ended = False
 
     # Teachers
 
@@ -131,7 +127,7 @@ class Classroom:
             ClassroomError: if the class has ended or has too many teachers.
         """
         with self._lock:
-            if self._ended:
+            if self.ended:
                 raise ClassroomError("This class has ended; ask your colleague for a new code.")
             if visitor not in self._teachers and len(self._teachers) >= MAX_TEACHERS:
                 raise ClassroomError(
@@ -172,7 +168,7 @@ class Classroom:
         """
         with self._lock:
             before = self._members.get(visitor)
-            if self._ended:
+            if self.ended:
                 raise ClassroomError("This class has ended; ask your teacher for a new code.")
             if visitor in self._removed:
                 raise ClassroomError("Your teacher has removed this browser from the class.")
@@ -214,7 +210,7 @@ class Classroom:
             runs: name of each student's first run, by the student's visitor id.
         """
         with self._lock:
-            if self._ended:
+            if self.ended:
                 return
             self.race, self._race_runs = race, dict(runs)
         self._notify()
@@ -393,7 +389,7 @@ class Classroom:
         """
         key = object()
         with self._lock:
-            if self._ended:
+            if self.ended:
                 removed = [on_change]
             else:
                 own_keys = [old for old, (owner, _) in self._listeners.items() if owner == visitor]
@@ -433,7 +429,7 @@ class Classroom:
             ):
                 collection.clear()
             self._leader = self.teaching_code = self.race = ""
-            self._ended, self._is_leading = True, False
+            self.ended, self._is_leading = True, False
         for on_change in listeners:
             on_change(False)
 

@@ -87,7 +87,7 @@ def read_marian(
         model.load_state_dict(weights)
     except ValueError as error:  # a CheckpointError is one
         raise CheckpointError(f"{path} cannot be imported: {error}") from error
-    vocabulary = Vocabulary.from_bytes(pieces.to_bytes())
+    vocabulary = Vocabulary(pieces.to_bytes())
     card = imported_card(path, marian_config, languages)
     return ImportedModel(model.eval().requires_grad_(False), vocabulary, card)
 

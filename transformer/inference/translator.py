@@ -400,6 +400,6 @@ def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
 
 
 def _restore(model: Transformer, vocabulary: bytes, folder: Path | None) -> Translator:
-    translator = Translator(model, Vocabulary.from_bytes(vocabulary))
+    translator = Translator(model, Vocabulary(vocabulary))
     translator.folder = folder
     return translator

@@ -1,7 +1,7 @@
 """Computations: jobs without saves, whose result a page waits for.
 
     computing = ComputationService(runs_folder(), limits)
-    key = computing.submit(report_computation(folder, model.hash, "heads", corpus, {}), visitor="…")
+    key = computing.submit(report_computation(folder, model.hash, "heads", corpus), visitor="…")
     computing.status(key).status   # on every rerun, in any session
     computing.result(key)        # what `analyse --json` writes, once it is "done"
 
@@ -107,40 +107,34 @@ class Computation:
 
 
 @lru_cache
-def fingerprint(root: Path = PACKAGE, excluded: tuple[str, ...] = EXCLUDED_PACKAGES) -> str:
-    """Return a hash (16 hexadecimal digits) of all Python files below `root` except the `excluded`
-    packages, and of the versions of torch and numpy. Cached: a process keeps its loaded code."""
+def fingerprint(root: Path = PACKAGE) -> str:
+    """Return a hash (16 hexadecimal digits) of all Python files below `root`, except
+    `EXCLUDED_PACKAGES`, and of the versions of torch and numpy. Cached: a process keeps its loaded
+    code."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy"))
     digest = hashlib.sha256(versions.encode())
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root)
-        if name.parts[0] not in excluded:
+        if name.parts[0] not in EXCLUDED_PACKAGES:
             content = path.read_bytes()
             digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
 def report_computation(
-    checkpoint: str | os.PathLike[str],
-    digest: str,
-    report: str,
-    corpus: Corpus,
-    options: Mapping[str, Any] | None = None,
+    checkpoint: str | os.PathLike[str], digest: str, report: str, corpus: Corpus
 ) -> Computation:
     """Return the computation of a report, as `analyse --json` writes it.
 
     Args:
         checkpoint: folder of the checkpoint.
         digest: its `checkpoint_hash`.
-        report, options: as for `analysis.reports.report`.
+        report: one of `analysis.reports.REPORTS`.
     """
-    options = dict(options or {})
     arguments: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
-    arguments |= {"what": report, "options": options, "corpus": corpus.to_dict()}
+    arguments |= {"what": report, "options": {}, "corpus": corpus.to_dict()}
     return Computation(
-        "transformer.analysis.reports:compute",
-        arguments,
-        identity=(digest, corpus.hash, report, sorted(options.items())),
+        "transformer.analysis.reports:compute", arguments, identity=(digest, corpus.hash, report)
     )
 
 

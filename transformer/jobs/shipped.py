@@ -14,13 +14,9 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from transformer.app_folders import SHIPPED_RUNS
 from transformer.jobs.folder import NAME, JobFolder
 from transformer.jobs.info import RunInfo, read_run_info
 from transformer.training.run_config import FilmRun
-
-RUNS = SHIPPED_RUNS
-"""Name of the folder of shipped runs in a folder of checkpoints."""
 
 
 class ShippedFolder(JobFolder):

@@ -49,11 +49,6 @@ class Batch:
     tgt_out: Int[Tensor, "batch tgt"]
     """The target with its `</s>`: the token to predict at each position."""
 
-    @property
-    def n_pairs(self) -> int:
-        """The number of sentence pairs."""
-        return self.src.shape[0]
-
     def to(self, device: torch.device | str) -> Batch:
         """The same batch on another device."""
         return replace(

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 
 from transformer.text.pair_columns import (
     MIN_ROWS,
@@ -73,19 +73,19 @@ class PairFormat:
         return cells
 
 
-def recognise(sample: Sequence[str], name: str) -> PairFormat:
+def recognise(lines: Sequence[str], name: str) -> PairFormat:
     """Return the format of a text with pairs, `TABLE` if its lines have no separator.
 
     Args:
-        sample: the first lines; `SAMPLE_LINES` of them, not counting blank ones, are enough.
+        lines: of the text; only the first `SAMPLE_LINES` are read, not counting blank ones.
         name: file name of the text; an ending `.csv` is evidence of commas or semicolons.
 
     Raises:
         FormatError: for JSON, HTML, XML, subtitles, columns with one text only, or a format that is
             not certain.
     """
-    check_text(sample)
-    lines = [line for line in sample if not is_blank(line)]
+    check_text(lines)
+    lines = [*islice((line for line in lines if not is_blank(line)), SAMPLE_LINES)]
     for separator, description in _TABLE_SEPARATORS.items():
         if lines and sum(separator in line for line in lines) >= len(lines) / 2:
             return _table(separator, description, lines)
@@ -130,16 +130,6 @@ def check_text(sample: Sequence[str]) -> None:
             f"begins with the line {first_line!r}; delete the lines before the first pair, and "
             "export Anki's notes without HTML"
         )
-
-
-def sample_lines(lines: Sequence[str]) -> Sequence[str]:
-    """Return the first lines, as many as `recognise` needs."""
-    n_visible = 0
-    for n, line in enumerate(lines, start=1):
-        n_visible += not is_blank(line)
-        if n_visible == SAMPLE_LINES:
-            return lines[:n]
-    return lines
 
 
 def split_text(text: str) -> list[str]:

@@ -25,17 +25,13 @@ def special_options() -> dict[str, Any]:
     return options
 
 
-def symbol_model(symbols: Sequence[str]) -> bytes:
+@lru_cache(maxsize=32)  # the model of a task is needed repeatedly
+def symbol_model(symbols: tuple[str, ...]) -> bytes:
     """Return a serialised model: the special pieces, then "▁" + symbol for each symbol, in order.
 
     The bytes depend only on `symbols`. Raises ValueError if there are no symbols, or if one is
     empty, contains a space, occurs twice, or is changed by the Unicode normalisation NFKC.
     """
-    return _train_model(tuple(symbols))
-
-
-@lru_cache(maxsize=32)  # the model of a task is needed repeatedly
-def _train_model(symbols: tuple[str, ...]) -> bytes:
     _check(symbols)
     buffer = io.BytesIO()
     try:

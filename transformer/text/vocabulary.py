@@ -31,7 +31,8 @@ class Vocabulary:
     """Converts text to piece ids and back. Immutable, so it can be shared between threads."""
 
     def __init__(self, model: bytes) -> None:
-        """Load a serialised SentencePiece model, or a pair as `PairPieces.to_bytes` writes it.
+        """Load a serialised SentencePiece model, or a pair as `PairPieces.to_bytes` writes it; the
+        inverse of `to_bytes`.
 
         Raises ValueError if `model` is invalid or lacks one of the four special pieces.
         """
@@ -110,7 +111,7 @@ class Vocabulary:
     def from_symbols(cls, symbols: Sequence[str]) -> Vocabulary:
         """Return a vocabulary of the four special pieces and one piece for each symbol: "3 a b" is
         three ids and `</s>`. Other words become `<unk>`. Raises ValueError as `symbol_model`."""
-        return cls(symbol_model(symbols))
+        return cls(symbol_model(tuple(symbols)))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
@@ -121,11 +122,6 @@ class Vocabulary:
             return cls(Path(path).read_bytes())
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
-
-    @classmethod
-    def from_bytes(cls, model: bytes) -> Vocabulary:
-        """Inverse of `to_bytes`. Raises ValueError if the bytes are not a vocabulary."""
-        return cls(model)
 
     def to_bytes(self) -> bytes:
         """Return the serialised model, as `save` writes it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -44,14 +43,13 @@ class EvaluationCallback:
         resumed: bool = False,
         measure_every: int = 0,
         time_limited: bool = False,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
             measure_every: steps between two measurements; 0 means 40 of them over the run.
             time_limited: whether evaluations may take only `MAX_TIME_SHARE` of the time.
         """
-        self.run, self.clock = run, clock
+        self.run, self.clock = run, time.monotonic
         self.measure_every, self.time_limited = measure_every, time_limited
         self.evaluator = Evaluator(learner.model, vocabulary, probe_set)
         self.moments = Moments(learner, probe_set.inspect) if probe_set.inspect else None

@@ -141,7 +141,7 @@ class LayerRace(TrainTask):
         # Each step has its own seed, so that a resumed run draws the same sequences.
         rng = np.random.default_rng([config.seed, self.loop.step])
         count = max(1, config.batch_tokens // self.gap.length)
-        ids, tags, _ = self._on_device(self.gap.draw(rng, count))
+        ids, tags = self._on_device(self.gap.draw(rng, count))
         for weight in self.learner.model.parameters():
             weight.grad = None
         logits = self.learner.model(ids)
@@ -158,7 +158,7 @@ class LayerRace(TrainTask):
         self._evaluated_step = step
         losses, sequence_accuracies, by_distance, examples = [], [], {}, []
         for distance, sequences in zip(self.gap.distances, self.valid, strict=True):
-            ids, tags, _ = self._on_device(sequences)
+            ids, tags = self._on_device(sequences)
             labelled = tags != NO_TAG
             logits = self.learner.model(ids)[labelled].view(len(ids), self.gap.word, -1)
             expected = tags[labelled].view(len(ids), self.gap.word)
@@ -186,8 +186,5 @@ class LayerRace(TrainTask):
             "right": predicted == expected,
         }
 
-    def _on_device(
-        self, sequences: TaggedSequences
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        ids, tags, distances = (torch.from_numpy(part).to(self.device) for part in sequences)
-        return ids, tags, distances
+    def _on_device(self, sequences: TaggedSequences) -> list[torch.Tensor]:
+        return [torch.from_numpy(part).to(self.device) for part in (sequences.ids, sequences.tags)]

@@ -268,7 +268,7 @@ def _numbered_columns(rows: list[str], name: str) -> Iterator[tuple[int, list[st
     """Yield the line number and the columns of each row: source, target and links where there.
     Raises CorpusError for a text without a sentence or pair per line."""
     try:
-        format = pair_formats.recognise(pair_formats.sample_lines(rows), name)
+        format = pair_formats.recognise(rows, name)
         for number, cells in islice(format.rows(rows), format.header, None):
             yield number, format.texts(cells)
     except FormatError as error:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from transformer.app_folders import SHIPPED_RUNS
 from transformer.checkpoint import check_checkpoint, load_config
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import is_shared
 from transformer.jobs.limits import count_parameters
-from transformer.jobs.shipped import RUNS, shipped_folders
+from transformer.jobs.shipped import shipped_folders
 from transformer.text.files import Stamp, file_stamp
 from transformer.ui.base.model_description import run_config
 
@@ -71,7 +72,7 @@ def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Liste
     for run in _folders(runs):
         if _is_checkpoint(run / "checkpoint") and (model := _model_of_run(run, visitor)):
             models.setdefault(run.name, model)
-    shipped = checkpoints / RUNS
+    shipped = checkpoints / SHIPPED_RUNS
     if stamp := file_stamp(shipped):
         for name, model in _shipped_models(shipped, stamp).items():
             models.setdefault(name, model)

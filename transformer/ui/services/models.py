@@ -12,12 +12,11 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, load_aligner_head
-from transformer.app_folders import CHECKPOINTS_VARIABLE, checkpoints_folder
+from transformer.app_folders import CHECKPOINTS_VARIABLE, SHIPPED_RUNS, checkpoints_folder
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.limits import Limits
-from transformer.jobs.shipped import RUNS
 from transformer.ui.base import server_paths, state, visitor
 from transformer.ui.base.model_description import ModelDescription, describe_model
 from transformer.ui.services import model_list
@@ -67,7 +66,7 @@ def folder() -> Path:
 
 def shipped_folder() -> Path:
     """Return the folder of the included example runs."""
-    return folder() / RUNS
+    return folder() / SHIPPED_RUNS
 
 
 def _listed_models() -> dict[str, ListedModel]:

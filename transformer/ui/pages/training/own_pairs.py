@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from transformer.text.corpus import pairs_of
-from transformer.text.pair_formats import FormatError, recognise, sample_lines, split_text
+from transformer.text.pair_formats import FormatError, recognise, split_text
 from transformer.training.estimate import PIECES_PER_WORD
 
 MIN_PAIRS = 20
@@ -62,7 +62,7 @@ def read_with_layout(text: str, name: str, max_bytes: int) -> tuple[Pairs, str]:
         raise ValueError(f"{name} has {size:,} bytes; this app allows at most {max_bytes:,}.")
     lines = split_text(text)
     try:
-        layout = recognise(sample_lines(lines), name)
+        layout = recognise(lines, name)
     except FormatError as error:
         raise ValueError(f"{name} {error}.") from error
     pairs = [
