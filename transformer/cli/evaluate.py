@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 
 from transformer.cli.options import (
     add_checkpoint,
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_text(options.output, "".join(f"{text}\n" for text in hypotheses))
     if options.json:
-        record = {**scores.to_dict(), "decoding": decoding, "computed": translator.computed_with}
+        record = {**asdict(scores), "decoding": decoding, "computed": translator.computed_with}
         print_result(json.dumps(record, indent=2))
     else:
         print_result(f"BLEU {scores.bleu:.2f}  {scores.bleu_signature}")

@@ -38,7 +38,7 @@ from transformer.jobs.limits import Limits, cores
 from transformer.jobs.queue import Entry, Kind, Queue
 from transformer.jobs.shares import Requester, address_quota, check_quotas
 from transformer.jobs.worker_pool import Executor, WorkerPool
-from transformer.text.files import read_json, write_json
+from transformer.text.files import read_json, read_json_or_empty, write_json
 from transformer.training.run_folder import out_of_memory
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 return ComputationStatus(
                     key, "waiting", requests_ahead=ahead, is_requester=is_requester
                 )
-            reported = _read_or_empty(folder.path / PROGRESS)
+            reported = read_json_or_empty(folder.path / PROGRESS)
             done, stage = reported.get("progress", 0.0), reported.get("stage", "starting")
             return ComputationStatus(
                 key, "running", float(done), str(stage), is_requester=is_requester
@@ -342,7 +342,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
     def result(self, key: str) -> dict[str, Any]:
         """Return the result. Raises JobError if it is not stored (any more)."""
         path = self._result_path(key)
-        result_content = _read_or_empty(path)
+        result_content = read_json_or_empty(path)
         if not result_content:
             raise JobError("this measurement is no longer stored; request it again")
         with suppress(OSError):
@@ -404,18 +404,10 @@ def _with_limits(kind: Kind, limits: Limits) -> Kind:
     )
 
 
-def _read_or_empty(path: Path) -> dict[str, Any]:
-    """Read a JSON file; empty if it is missing or invalid."""
-    try:
-        return read_json(path)
-    except (OSError, ValueError):
-        return {}
-
-
 @lru_cache(maxsize=4096)
 def _subject_and_result(config: Path, modified_at: int) -> tuple[str, LatestResult]:
     """Read the subject of a completed computation ("" for none); again only if the file changes."""
-    content = _read_or_empty(config)
+    content = read_json_or_empty(config)
     subject, measured_at = content.get("subject"), content.get("when")
     if not isinstance(subject, str) or not isinstance(measured_at, int | float):
         subject, measured_at = "", 0.0

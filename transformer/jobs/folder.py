@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from transformer.jobs.errors import JobError
-from transformer.text.files import is_free
+from transformer.text.files import is_free, read_json_or_empty
 from transformer.training.recipe import PAIRS_FILE
 from transformer.training.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.run_folder import RunError, RunFolder, Status
@@ -59,20 +59,14 @@ class JobFolder(RunFolder):
 
     def job(self) -> dict[str, Any]:
         """Return the content of job.json; empty for a run of the command line."""
-        try:
-            return self._read("job.json")
-        except RunError:
-            return {}
+        return read_json_or_empty(self.path / "job.json")
 
     def change_job(self, **values: Any) -> None:
         self._write("job.json", {**self.job(), **values})
 
     def status(self) -> Status | Literal[""]:
         """Return the status; "" if state.json cannot be read."""
-        try:
-            status: Status = self.state().get("status", "")
-        except RunError:
-            return ""
+        status: Status = read_json_or_empty(self.path / "state.json").get("status", "")
         return status if status in get_args(Status) else ""
 
     def holders(self, job: Mapping[str, Any] | None = None) -> tuple[str, ...]:

@@ -60,6 +60,14 @@ def read_json(path: Path) -> dict[str, Any]:
     return values
 
 
+def read_json_or_empty(path: Path) -> dict[str, Any]:
+    """Read one JSON object; empty if the file is missing or contains anything else."""
+    try:
+        return read_json(path)
+    except (OSError, ValueError):
+        return {}
+
+
 class Stamp(NamedTuple):
     """A version of a file: size in bytes, time in nanoseconds, and inode number, which differs
     after a replacement and stays the same when lines are appended."""

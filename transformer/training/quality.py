@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -33,9 +33,6 @@ class Scores:
     references: int
     tokens: int
     seconds: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from transformer.text.files import (
     file_error_reason,
     file_stamp,
     read_json,
+    read_json_or_empty,
     try_lock,
     write_json,
     write_text,
@@ -238,9 +239,7 @@ class RunFolder:
         """Return the config, or only title and owner if the rest is invalid."""
         with suppress(RunError):
             return self.config()
-        with suppress(RunError):
-            return parse_title_and_owner(self._read("config.json"))
-        return RunConfig()
+        return parse_title_and_owner(read_json_or_empty(self.path / "config.json"))
 
     def write_state(self, status: Status, reason: str = "", **more: Any) -> None:
         """Write state.json: the status, its reason and other fields."""
@@ -248,9 +247,7 @@ class RunFolder:
 
     def change_state(self, status: Status, reason: str = "") -> None:
         """Change status and reason and keep the other fields. Raises OSError."""
-        state: dict[str, Any] = {}
-        with suppress(RunError):
-            state = self.state()
+        state = read_json_or_empty(self.path / "state.json")
         self.write_state(**{**state, "status": status, "reason": reason})
 
     def state(self) -> dict[str, Any]:
@@ -260,7 +257,7 @@ class RunFolder:
     def control(self) -> Control:
         """Return the content of control.json, or the default if it is missing or unreadable."""
         try:
-            return Control.from_dict(self._read("control.json"))
+            return Control.from_dict(read_json_or_empty(self.control_path))
         except ValueError:
             return Control()
 
@@ -329,13 +326,15 @@ class RunFolder:
 
     def labels(self) -> list[dict[str, list[str]]]:
         """Return the tokens of every probe: "src", "tgt" (decoder input) and "predicted"."""
-        labels = _read_any(self.snapshots_path / "labels.json")
+        try:
+            labels = json.loads((self.snapshots_path / "labels.json").read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return []
         return labels if isinstance(labels, list) else []
 
     def inspect(self) -> dict[str, Any]:
         """Return the last recorded update of the inspected matrix (`Moments`); empty if none."""
-        content = _read_any(self.inspect_path)
-        return content if isinstance(content, dict) else {}
+        return read_json_or_empty(self.inspect_path)
 
     def loop_state(self) -> LoopState:
         """Return the loop state of the last save, or the initial one.
@@ -421,13 +420,6 @@ def _read(path: Path) -> dict[str, Any]:
         raise RunError(f"{path.parent} is not a run folder: it has no {path.name}") from error
     except (OSError, ValueError) as error:
         raise RunError(f"{path} cannot be read: {error}") from error
-
-
-def _read_any(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
 
 
 def as_training_error(error: Exception, step: int, batch_tokens: int) -> Exception:

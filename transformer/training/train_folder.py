@@ -6,7 +6,7 @@ import functools
 import itertools
 import os
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from transformer.inference.device import choose_device, describe_computed
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.batching import make_batch
+from transformer.text.files import read_json_or_empty
 from transformer.training.adam import Adam
 from transformer.training.console import Console, log
 from transformer.training.data import (
@@ -117,17 +118,15 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
 
 def _forget_old_command(run: RunFolder) -> None:
     """Delete the command that ended this run, which must not end the new start."""
-    with suppress(RunError):
-        has_ended = run.state()["status"] in ("paused", "cancelled", "failed", "finished")
-        if has_ended and run.control().command != "run":
-            run.write_control(command="run")
+    status = read_json_or_empty(run.path / "state.json").get("status")
+    has_ended = status in ("paused", "cancelled", "failed", "finished")
+    if has_ended and run.control().command != "run":
+        run.write_control(command="run")
 
 
 def _record_failure(run: RunFolder, reason: str) -> bool:
     """Write the status "failed", unless the trainer has already; return False if that fails."""
-    state: dict[str, object] = {}
-    with suppress(RunError):
-        state = run.state()
+    state = read_json_or_empty(run.path / "state.json")
     if (state.get("status"), state.get("reason")) != ("failed", reason):
         try:
             run.change_state("failed", reason)
