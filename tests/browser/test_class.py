@@ -147,6 +147,8 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head
     expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
     bob.get_by_role("button", name="Follow again").click()
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
+    bob.get_by_role("button", name="Stop following").click()
+    expect(bob.locator(".hu-class-status")).to_contain_text("Exploring on your own")
 
 
 def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) -> None:

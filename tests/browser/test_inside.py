@@ -50,6 +50,15 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()
 
     open_inside(app, page)
+    expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", STOPS[0])
+    expect(page.get_by_role("button", name="← Previous")).to_be_disabled()
+    for _ in range(3):
+        click_next(page)
+    # It is inside the attention block, so both maps mark a box.
+    opened = page.locator("[aria-current=step]")
+    expect(opened).to_have_count(2)
+    expect(opened.first).to_have_attribute("data-box", "encoder.self_attn")
+    open_inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
     box(page, "encoder.ffn.hidden").click()
     check_title(page, "FFN, hidden · encoder, layer 1, feed-forward network")

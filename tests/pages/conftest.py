@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import io
 import json
 import os
 import re
@@ -39,10 +40,18 @@ Visit = Callable[..., AppTest]
 TEXT_KINDS = ("markdown", "caption", "header", "subheader", "info", "warning", "html")
 
 
-def run_program(code: str, namespace: dict[str, Any] | None = None) -> None:
-    """Run Python code that a page shows, in the folder to which its paths are relative."""
-    with contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent):
-        exec(compile(code, "shown", "exec"), {} if namespace is None else namespace)
+def run_program(code: str) -> dict[str, Any]:
+    """Run Python code that a page shows, in the folder to which its paths are relative.
+
+    It must print something. Returns its variables, and the output as "printed"."""
+    namespace: dict[str, Any] = {}
+    with (
+        contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent),
+        contextlib.redirect_stdout(io.StringIO()) as printed,
+    ):
+        exec(compile(code, "shown", "exec"), namespace)
+    assert printed.getvalue()
+    return namespace | {"printed": printed.getvalue()}
 
 
 def browser_views(app: AppTest) -> list[Any]:

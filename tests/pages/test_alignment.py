@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -61,10 +58,7 @@ def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Pat
 
 def test_the_python_code_gives_the_same(visit: Visit) -> None:
     app = open_experiment(visit, **HEAD)
-    namespace: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(app.code[-1].value, namespace)
-    assert printed.getvalue()
+    namespace = run_program(app.code[-1].value)
     assert namespace["alignment"].target == ("Elle", "cache", "un", "bateau.")
     assert namespace["alignment"].target_row == "input"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
 from functools import partial
 
@@ -51,21 +49,14 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
     page_text = main_text(app)
     assert "Rollout and value zeroing do not apply" in page_text
     assert len(app.get("plotly_chart")) == 3  # bars of the token, two grids of heads
-    namespace: dict[str, object] = {}
-    with contextlib.redirect_stdout(io.StringIO()):
-        run_program(app.code[0].value, namespace)
-    assert list(namespace["table"].columns[3:]) == ["gradient"]  # type: ignore[attr-defined]
+    assert list(run_program(app.code[0].value)["table"].columns[3:]) == ["gradient"]
 
 
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
     app = open_experiment(
         visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3"
     )
-    namespace: dict[str, object] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(app.code[0].value, namespace)
-    assert "table" in namespace
-    assert printed.getvalue()
+    assert "table" in run_program(app.code[0].value)
 
 
 def test_a_computation_over_the_time_limit_is_cancelled(

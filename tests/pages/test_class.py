@@ -23,8 +23,8 @@ from tests.pages.class_visits import (
     token,
     with_visitor_id,
 )
-from tests.pages.conftest import ROOT, Visit, messages, text_field, type_text, view
-from transformer.ui.base.registry import CLASS, HOME, PAGES
+from tests.pages.conftest import ROOT, Visit, messages, view
+from transformer.ui.base.registry import CLASS, PAGES
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import message
@@ -103,51 +103,6 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     press(app, "Join")
     assert messages(app)[0].startswith("A name has at most 24 letters")
     assert only_class().members() == ()
-
-
-@pytest.mark.usefixtures("token")
-def test_students_follow_stop_following_and_return(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "app.py?depth=heads")
-    classroom = only_class()
-    assert class_line_data(teacher)["state"] == "leads"
-    student = join_as_student(visit, classroom, "Ann")
-    assert (heading(student), view(student).depth) == (PAGES[HOME].heading, "heads")
-    type_text(teacher, "Who gave you that red umbrella?")
-    followed_view = classroom.view_to_follow
-    assert followed_view is not None
-    assert followed_view.params["text"] == "Who gave you that red umbrella?"
-    rerun(student)  # as the browser does when it receives the class's message
-    assert view(student).text == followed_view.params["text"]
-    assert class_line_data(student)["number"] == followed_view.number
-    assert class_line_data(student)["text"] == "Following Ms Curie"
-    # The browser requests this rerun because of the message.
-    student.session_state["class_message_rerun"] = True
-    rerun(student)
-    assert view(student).text == text_field(student)["typed"] == followed_view.params["text"]
-    follow_link(teacher, "pages/inside.py")
-    rerun(student)
-    assert heading(student) == "Look inside"
-    assert classroom.follows(student.session_state["visitor"])
-
-    follow_link(student, "pages/glossary.py")
-    assert not classroom.follows(student.session_state["visitor"])
-    assert class_line_data(student)["text"] == "Exploring on your own; Ms Curie is at Look inside"
-    follow_link(teacher, "app.py?depth=steps")
-    rerun(student)
-    assert heading(student) == "Glossary"
-    assert class_line_data(student)["text"].endswith("Ms Curie is at Step by step")
-    press(student, "Follow again")
-    assert (heading(student), view(student).depth) == (PAGES[HOME].heading, "steps")
-    press(student, "Stop following")
-    assert class_line_data(student)["state"] == "away"
-    press(teacher, "Stop leading")
-    rerun(student)
-    assert class_line_data(student)["text"] == "In the class of Ms Curie"
-    follow_link(teacher, "pages/glossary.py")
-    assert classroom.view_to_follow is None
-    press(teacher, "Lead the class")
-    assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == "glossary"
 
 
 @pytest.mark.usefixtures("token", "browser_questions_answered")

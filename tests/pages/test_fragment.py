@@ -100,19 +100,12 @@ def check_fragments(messages: Messages) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_elements_can_be_placed_while_a_fragment_reruns(
-    page: Callable[[Visit], AppTest], visit: Visit
-) -> None:
-    with recorded_messages() as messages:
-        page(visit)
-    check_fragments(messages)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_elements_can_be_placed_while_a_cached_fragment_reruns(
+def test_elements_can_be_placed_while_a_fragment_reruns_also_a_cached_one(
     page: Callable[[Visit], AppTest], visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = page(visit)
+    with recorded_messages() as messages:
+        app = page(visit)
+    check_fragments(messages)
     reset = ScriptRunContext.reset
 
     def reset_with_references(self: ScriptRunContext, *args: Any, **options: Any) -> None:

@@ -17,7 +17,6 @@ from tests.pages.conftest import (
     numbers,
     open_address,
     run_program,
-    view,
 )
 from transformer import Translator
 from transformer.analysis.inside import opened_box
@@ -42,27 +41,6 @@ def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
 
 def warnings(app: AppTest) -> list[str]:
     return [box.value.replace("\\", "") for box in app.warning]
-
-
-def press(app: AppTest, label: str) -> AppTest:
-    return app.button(key=f"inside-{label}").click().run()
-
-
-def test_the_walkthrough_starts_at_the_embedding(visit: Visit) -> None:
-    app = visit(PAGE)
-    assert view(app).box == STOPS[0]
-    assert app.button(key="inside-← Previous").disabled
-    for number in (1, 2, 3):
-        press(app, "Next →")
-        assert not app.exception
-        assert view(app).box == STOPS[number]
-        assert f"Box {number + 1}" in [caption.value for caption in app.caption]
-    # The third step is inside the attention block, so both maps mark a box.
-    assert view_data(app)[0][0]["opened"] == "encoder.self_attn"
-    assert view_data(app)[1][0]["opened"] == "query"
-    press(app, "← Previous")
-    assert view(app).box == STOPS[2]
-    assert app.query_params["box"] == STOPS[2]
 
 
 def counted_from_1(label: str) -> str:
@@ -93,7 +71,7 @@ def test_every_box_shows_the_numbers_of_the_analysis(visit: Visit, translator: T
 
 
 def test_the_selected_number_is_computed_and_its_code_prints_it(
-    visit: Visit, translator: Translator, capsys: pytest.CaptureFixture[str]
+    visit: Visit, translator: Translator
 ) -> None:
     address = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
     app = visit(PAGE, text=TEXT, row="2", column="1", exact="1", **address)
@@ -102,8 +80,7 @@ def test_the_selected_number_is_computed_and_its_code_prints_it(
     (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
     assert float(number.split("**")[1].split(": ")[1]) == pytest.approx(expected, rel=1e-4)
     assert trace.tgt_tokens[2].strip("▁") in number
-    run_program(app.code[0].value)
-    assert float(capsys.readouterr().out) == pytest.approx(expected, rel=1e-4)
+    assert float(run_program(app.code[0].value)["printed"]) == pytest.approx(expected, rel=1e-4)
     header, _ = tables(app)["Attention weights"]
     assert header["cell"] == {"row": 2, "column": 1, "in_this_table": True}
     header, _ = tables(app)["Masked scores"]

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, measure, messages, view
+from tests.pages.conftest import Visit, charts, measure, messages, view, visible_text
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.jobs import Jobs
@@ -23,13 +22,6 @@ from transformer.ui.pages.inside import TOPIC_LABELS
 from transformer.ui.pages.inside.positions import extrapolation, position_models
 
 PAGE = "pages/inside.py?tab=positions"
-
-
-def all_text(app: AppTest) -> str:
-    """Return all text on the page, tables included."""
-    parts = [*app.markdown, *app.caption, *app.info, *app.warning, *app.metric]
-    text = [f"{getattr(element, 'label', '')} {element.value}" for element in parts]
-    return "\n".join(text + [element.proto.body for element in app.get("html")]).replace("\\", "")
 
 
 def write_untrained_run(path: Path, positions: str, **shape: Any) -> None:
@@ -102,7 +94,7 @@ def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     assert sum_chart["layout"]["title"]["text"].startswith("sum of all four")
     app.selectbox[0].select((head + 1) % 4).run()
     assert view(app).head == (head + 1) % 4
-    error = re.search(r"largest difference ([\d.e+-]+)\. This", all_text(app))
+    error = re.search(r"largest difference ([\d.e+-]+)\. This", visible_text(app))
     assert error
     assert float(error[1]) < 1e-4
     app.button_group[-1].set_value("attention").run()
@@ -146,7 +138,7 @@ def test_learned_positions_are_compared_with_sinusoids(
     assert len(learned["layout"]["yaxis"]["ticktext"]) == 12
     assert similarity["data"]
     assert sinusoids["data"]
-    assert "Training used the first 7 positions" in all_text(app)
+    assert "Training used the first 7 positions" in visible_text(app)
 
 
 def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
@@ -156,7 +148,7 @@ def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path:
     measure(app, "Measure every length")
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
-    text = all_text(app)
+    text = visible_text(app)
     assert "cannot read 12 symbols" in text
     assert "The text has 13 tokens; at most 12 can be translated at once." in text
     assert text.count("no vector") == 9 + 1  # nine lengths, and the explanation
@@ -173,7 +165,7 @@ def test_later_positions_are_measured_for_a_language(
     measure(app, "Measure later positions")
     (chart,) = charts(app)
     assert len(chart["data"]) == 3
-    assert "at most 512 can be translated at once" in all_text(app)
+    assert "at most 512 can be translated at once" in visible_text(app)
 
 
 def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import (
     Visit,
     button,
@@ -23,7 +22,6 @@ from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import COLUMNS, race_runs, submit_race
 from transformer.text.files import write_json
-from transformer.training.estimate import Estimate
 from transformer.training.races import RACES
 from transformer.ui.services import live_jobs
 
@@ -32,13 +30,9 @@ OTHER_VISITOR = "o" * 32
 WHY = "pages/inside.py?tab=why"
 
 
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Replace the server's jobs by jobs whose runs stay queued."""
-    service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue: IdleExecutor())
-    monkeypatch.setattr(live_jobs, "jobs", lambda: service)
-    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))
-    return service
+@pytest.fixture(autouse=True)
+def usual_limits(jobs: Jobs) -> None:
+    jobs.limits = Limits()
 
 
 def start_button(app: AppTest, race: str) -> Any:

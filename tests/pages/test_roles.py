@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import io
 import json
 import re
 import shutil
@@ -155,10 +153,8 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
 
 
 def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:
-    namespace: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(open_experiment(visit).code[-1].value, namespace)
-    assert "positional" in printed.getvalue()
+    namespace = run_program(open_experiment(visit).code[-1].value)
+    assert "positional" in namespace["printed"]
     entropies = namespace["heads"].table()["entropy"].tolist()
     assert entropies == pytest.approx([row["entropy"] for row in stored_report["table"]])
 

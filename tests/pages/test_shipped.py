@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import (
@@ -129,10 +127,6 @@ def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     assert not messages(app)
     assert "Open a trained model" not in " ".join(link.proto.label for link in app.get("page_link"))
     assert not messages(visit("app.py?depth=steps", folder))
-
-
-def film(app: AppTest) -> dict[str, Any]:
-    return next(data for data in component_data(app) if "probes" in data)
 
 
 def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -197,10 +194,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     )
     assert not messages(app)
     assert "with a token of the source masked, with an edited row and with" in main_text(app)
-    namespace: dict[str, Any] = {}
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(app.code[0].value, namespace)
-    assert printed.getvalue()
+    namespace = run_program(app.code[0].value)
     for kind, values in attention_changes(app).items():
         np.testing.assert_allclose(values, namespace["comparison"].attention(kind), atol=1e-5)
 
