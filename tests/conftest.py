@@ -116,6 +116,14 @@ def pairs() -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="session")
+def pairs_file(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+    """The 200 pairs as a file."""
+    path = tmp_path_factory.mktemp("corpus") / "pairs.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
 def vocabulary(pairs: list[tuple[str, str]]) -> Vocabulary:
     """A vocabulary of 320 tokens, including 256 bytes, learned from both sides of `pairs`."""
     return Vocabulary.train(itertools.chain.from_iterable(pairs), 320)

@@ -1,4 +1,4 @@
-"""Fixtures: a checkpoint on disk, and a function that calls the command line in this process."""
+"""A checkpoint on disk, and functions that call the command line in this process."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from transformer.checkpoint import save_checkpoint
 from transformer.cli import main
-from transformer.model.transformer import Transformer
-from transformer.text.vocabulary import Vocabulary
 
 
 class Result(NamedTuple):
@@ -25,21 +22,26 @@ class Result(NamedTuple):
 Shell = Callable[..., Result]
 
 
-def check_refused(result: Result, message: str) -> None:
-    """Check that the command failed with only one sentence."""
+def check_refused(result: Result, message: str, *, after_log: bool = False) -> None:
+    """Check that the command failed with only one sentence, or one after lines of its log."""
     assert (result.status, result.out) == (1, "")
-    assert result.err.startswith("error: ")
-    assert message in result.err
-    assert result.err.count("\n") == 1
+    *log, error = result.err.splitlines()
+    assert error.startswith("error: ")
+    assert message in error
+    assert after_log or not log
+    assert "Traceback" not in result.err
 
 
 @pytest.fixture(scope="session")
-def checkpoint(
-    tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
-) -> Path:
-    folder = tmp_path_factory.mktemp("checkpoints") / "tiny"
-    save_checkpoint(folder, tiny_model, vocabulary, "# A tiny model\n")
-    return folder
+def checkpoint(checkpoints: Path) -> Path:
+    return checkpoints / "tiny"
+
+
+SMALL_RUN = [
+    *("--preset", "tiny", "--d-model", 16, "--n-layers", 1, "--n-heads", 2, "--d-ff", 32),
+    *("--steps", 3, "--batch-tokens", 300, "--device", "cpu"),
+]
+"""Options of `train` for a run of a second."""
 
 
 @pytest.fixture

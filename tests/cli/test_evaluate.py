@@ -69,24 +69,10 @@ def test_repeated_sources_are_scored_line_by_line(
     assert scores["sentences"] == len(starts)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "is empty"),
-        (b"no tab here\n", "line 1 has no tab"),
-        (b"fine\tbien\n\ttarget alone\n", "line 2 has an empty source"),
-        ("héron\toiseau\n".encode("utf-16"), "UTF-8"),
-        (b"\x1f\x8bnot really gzip", "not a complete gzip file"),
-    ],
-)
-def test_an_invalid_file_is_refused(
-    shell: Shell, checkpoint: Path, tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_an_invalid_file_is_refused(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     path = tmp_path / "wrong.tsv"
-    path.write_bytes(content)
-    result = shell("evaluate", checkpoint, path)
-    check_refused(result, message)
-    assert str(path) in result.err
+    path.write_text("fine\tbien\n\ttarget alone\n")
+    check_refused(shell("evaluate", checkpoint, path), f"{path}, line 2 has an empty source")
 
 
 def test_nothing_is_translated_for_a_source_that_is_too_long_or_a_wrong_output(

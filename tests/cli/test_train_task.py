@@ -6,28 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, check_refused
+from tests.cli.conftest import SMALL_RUN, Shell, check_refused
 from transformer.training.recipe import make_run_config
 from transformer.training.run_folder import RunFolder
 
-QUICK_SETTINGS = (
-    "--d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --steps 3 --batch-tokens 300 --device cpu"
-)
-QUICK_OPTIONS = [*QUICK_SETTINGS.split(), "--option", "n_train=200", "--option", "n_valid=10"]
+QUICK_OPTIONS = [*SMALL_RUN, "--option", "n_train=200", "--option", "n_valid=10"]
 
 
 def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "reverse"
-    arguments = [
-        "train",
-        "--task",
-        "reverse",
-        "--run-folder",
-        folder,
-        *QUICK_OPTIONS,
-        "--option",
-        "letters=4",
-    ]
+    arguments = ["train", "--task", "reverse", "--run-folder", folder]
+    arguments += [*QUICK_OPTIONS, "--option", "letters=4"]
     result = shell(*arguments)
     assert (result.status, result.out) == (0, "")
     assert "200 pairs, " in result.err
@@ -52,10 +41,8 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     [
         (["--task", "revers"], "no task 'revers': choose one of copy, reverse"),
         (["--task", "copy", "--option", "longest"], "such as longest=12, not 'longest'"),
-        (["--task", "copy", "--option", "longest=99"], "longest is 99; it must be from 1 to 20"),
         (["--task", "copy", "--vocab-size", "9"], "omit --vocab-size or --task"),
         (["--task", "copy", "--start-from", "x"], "omit --start-from or --task"),
-        (["--task", "copy", "--steps", "0"], "steps must be at least 1, not 0"),
         (["pairs.tsv", "--task", "copy"], "omit the files or --task"),
         (["pairs.tsv", "--option", "longest=3"], "--option needs --task"),
         ([], "or a task with --task"),

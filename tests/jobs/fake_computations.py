@@ -9,12 +9,10 @@ from typing import Any
 
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import Computation, ComputationService, ComputationStatus, Limits
-from transformer.jobs.computation import KINDS
 
 FUNCTION = "tests.jobs.fake_trainer:compute"
 TIMEOUT_SECONDS = 180.0  # for a busy machine; usually the wait is short
 CORPUS = Corpus.from_lines(["one", "two"], "mine")
-MAX_PER_VISITOR = KINDS["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
 SubmitAction = Callable[..., str]
 

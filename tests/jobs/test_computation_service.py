@@ -12,7 +12,6 @@ import pytest
 from tests.jobs.fake_computations import (
     CORPUS,
     FUNCTION,
-    MAX_PER_VISITOR,
     SubmitAction,
     fake_computation,
     folders,
@@ -117,26 +116,6 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
     assert service.status(long_key).status == "absent"
     assert folders(tmp_path) == [quick_key]
     assert starts(tmp_path) == ["long", "quick"]
-
-
-def test_excess_requests_are_refused_until_one_ends(
-    service: ComputationService, submit_action: SubmitAction, tmp_path: Path
-) -> None:
-    long_key, quick_key = submit_action("long"), submit_action("quick")
-    for number in range(MAX_PER_VISITOR - 2):
-        submit_action("quick", number=number)
-    with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
-        submit_action("quick", number=-1)
-    submit_action("quick", "you", number=3)  # equal requests share one computation
-    wait_until_half_done(service, long_key)
-    service.cancel(quick_key, "me")
-    assert service.status(quick_key).status == "absent"
-    for number in range(MAX_PER_VISITOR - 2):
-        for visitor in ("me", "you"):
-            service.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
-    service.cancel(long_key, "me")
-    submit_action("long")
-    wait_for_status(service, long_key, "running")
 
 
 def test_a_report_reads_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:

@@ -90,10 +90,11 @@ def submit(service: ComputationService, name: str, visitor: str, address: str = 
 
 
 def test_one_visitor_cannot_fill_the_queue(tmp_path: Path, service: ComputationService) -> None:
-    for number in range(MAX_PER_VISITOR):
-        submit(service, f"a{number}", "ann")
+    keys = [submit(service, f"a{number}", "ann") for number in range(MAX_PER_VISITOR)]
     with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
         submit(service, "more", "ann")
+    service.cancel(keys[-1], "ann")
+    submit(service, "more", "ann")
     service = ComputationService(tmp_path / "other", executor=lambda queue: IdleExecutor())
     for number in range(CAPACITY // 2):
         submit(service, f"a{number}", f"cookie {number}", "A")

@@ -39,14 +39,6 @@ def translation_task(trainer: Trainer) -> TranslationTask:
 
 
 @pytest.fixture(scope="session")
-def pairs_file(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
-    """The 200 pairs as a file."""
-    path = tmp_path_factory.mktemp("corpus") / "pairs.tsv"
-    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
-    return path
-
-
-@pytest.fixture(scope="session")
 def data(
     tmp_path_factory: pytest.TempPathFactory, pairs_file: Path, vocabulary: Vocabulary
 ) -> PreparedData:
