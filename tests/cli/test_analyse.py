@@ -19,7 +19,6 @@ from transformer.analysis.findings.saved_findings import load_findings
 from transformer.analysis.reports import REPORTS
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.checkpoint import checkpoint_hash
-from transformer.training.console import progress_bar
 
 
 @pytest.fixture
@@ -117,25 +116,6 @@ def test_errors_are_one_sentence(
         tmp_path / word if word in ("PLAIN", "BLANK") else word for word in arguments
     ]
     check_refused(shell("analyse", checkpoint, *paths_and_options), message)
-
-
-def test_without_a_terminal_progress_is_printed_in_lines(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """A line is printed every 30 seconds of this call, which takes 128 seconds."""
-    elapsed = 0.0
-    with progress_bar(lambda: elapsed) as progress:
-        for second in range(128):
-            elapsed = float(second)
-            progress(second / 128, "measuring")
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.splitlines() == [
-        " 23.4% measuring, 01:38 left",
-        " 46.9% measuring, 01:08 left",
-        " 70.3% measuring, 00:38 left",
-        " 93.8% measuring, 00:08 left",
-    ]
 
 
 def test_findings_are_stored_with_the_checkpoint_on_request(

@@ -55,14 +55,6 @@ def test_a_run_writes_a_checkpoint_and_its_card(
         assert text in card
 
 
-def test_a_finished_run_trains_no_further_step(train: Train, pairs_file: Path) -> None:
-    assert train(pairs_file).status == 0
-    result = train(pairs_file)
-    assert result.status == 0
-    assert "resuming after step 3" in result.err
-    assert "finished: all 3 steps taken" in result.err
-
-
 ROWS = "".join(f"a{n}\tb{n}\n" for n in range(60))
 
 

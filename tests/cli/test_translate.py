@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from tests.cli.conftest import Shell, check_refused
+from tests.conftest import ROOT
 from transformer import Trace, Translator
 
-ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from tests.cluster.dask_cluster import DaskCluster
 from tests.jobs.conftest import FAKE_TRAINER, run_config, start_workers, wait_until
+from transformer.app_folders import IMPORT_ROOT
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import cluster_executor
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.jobs import TRAINER
 from transformer.training.recipe import make_run_config
 
-ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
@@ -112,7 +112,7 @@ def test_workers_stop_the_runs_of_a_killed_app(shared_cluster: DaskCluster) -> N
     folder = shared_cluster.folder
     on_worker = folder / "scratch"
     arguments = [sys.executable, "-c", APP, str(folder / "killed"), shared_cluster.address]
-    with subprocess.Popen(arguments, cwd=ROOT) as app:
+    with subprocess.Popen(arguments, cwd=IMPORT_ROOT) as app:
         shared_cluster.wait(lambda: bool([*on_worker.glob("*/*/heads-up/*/*/metrics.jsonl")]))
         app.kill()
     shared_cluster.wait(lambda: not [*on_worker.glob("*/*/heads-up/*/*/config.json")])
@@ -161,7 +161,7 @@ def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -
 
 def make_keys(folder: Path) -> int:
     """Run the command of docs/cluster.md that creates the keys."""
-    lines = (ROOT / "docs" / "cluster.md").read_text("utf-8").splitlines()
+    lines = (IMPORT_ROOT / "docs" / "cluster.md").read_text("utf-8").splitlines()
     [command] = [line for line in lines if line.startswith("mkdir keys")]
     return subprocess.run(command, shell=True, cwd=folder, stderr=subprocess.DEVNULL).returncode
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.jobs.conftest import MakeIdleJobs, run_config
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters
 from transformer.jobs.limits import cores, machine_memory
 from transformer.model import Transformer
 from transformer.training.run_config import TaskRun
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_included_limits_file_has_the_defaults() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from tests.jobs.conftest import MakeIdleJobs
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
@@ -145,11 +146,8 @@ def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdl
         standings(jobs, [])
 
 
-SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
-
-
 def test_the_shipped_race_matches_the_current_layers() -> None:
     """If this fails, run `python docs/shipped_runs.py --race layers`."""
-    stored_race = read_race(SHIPPED, "layers", RACES["layers"].entries)
+    stored_race = read_race(ROOT / "checkpoints", "layers", RACES["layers"].entries)
     assert stored_race is not None
     assert stored_race.table["accuracy"].between(0, 1).all()

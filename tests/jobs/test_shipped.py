@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from tests.jobs.conftest import idle_jobs, run_config
 from transformer import Translator
 from transformer.app_folders import SHIPPED_RUNS
@@ -29,7 +30,6 @@ from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
 OWNER = "m" * 32
-ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "docs/shipped_runs.py"))
 make_shipped_run, thin_metrics = SCRIPT["make_shipped_run"], SCRIPT["thin_metrics"]
 MAX_FILM_STEPS, MAX_STEP_LINES = SCRIPT["MAX_FILM_STEPS"], SCRIPT["MAX_STEP_LINES"]

@@ -18,6 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.conftest import ROOT
 from tests.jobs.conftest import (
     FAKE_TRAINER,
     MakeIdleJobs,
@@ -30,8 +31,6 @@ from tests.jobs.conftest import (
 from tests.jobs.fake_computations import TIMEOUT_SECONDS
 from transformer.jobs import Jobs, Limits, worker
 from transformer.jobs.folder import JobFolder
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def starts(jobs: Jobs, name: str) -> list[int]:

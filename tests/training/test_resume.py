@@ -15,13 +15,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.conftest import ROOT
 from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
 from transformer.cli import main
 from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.training.run_folder import RunError, RunFolder
 from transformer.training.train_folder import train_run
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(("killed_at", "precision"), [(3, "fp32"), (9, "bf16")])

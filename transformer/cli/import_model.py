@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.options import print_result
+from transformer.cli.options import add_languages, print_result
 from transformer.exchange import import_folder
 from transformer.text.languages import check_languages
 
@@ -12,12 +12,7 @@ from transformer.text.languages import check_languages
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", help="a folder written by MarianMTModel.save_pretrained")
     parser.add_argument("out", help="the checkpoint's new folder; the app lists checkpoints/NAME")
-    parser.add_argument(
-        "--languages",
-        nargs=2,
-        metavar=("SOURCE", "TARGET"),
-        help="source and target language codes, such as en fr (default: those of the folder)",
-    )
+    add_languages(parser, " (default: those of the folder)")
     parser.add_argument(
         "--read-bin",
         action="store_true",

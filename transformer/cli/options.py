@@ -46,6 +46,15 @@ def add_pairs(parser: argparse.ArgumentParser, name: str, purpose: str) -> None:
     parser.add_argument(name, nargs="+", metavar="FILE", help=f"{purpose}: {PAIR_FILES}")
 
 
+def add_languages(parser: argparse.ArgumentParser, purpose: str) -> None:
+    parser.add_argument(
+        "--languages",
+        nargs=2,
+        metavar=("SOURCE", "TARGET"),
+        help=f"source and target language codes{purpose}, such as en fr",
+    )
+
+
 def check_pairs(files: list[str] | None) -> None:
     """Raise ValueError for more than two files."""
     if files and len(files) > 2:

@@ -10,7 +10,7 @@ from typing import Any
 
 from transformer.app_folders import find_checkpoint
 from transformer.checkpoint import load_config
-from transformer.cli.options import PAIR_FILES, add_device, add_pairs, check_pairs
+from transformer.cli.options import PAIR_FILES, add_device, add_languages, add_pairs, check_pairs
 from transformer.config import (
     IMPORTED_ONLY,
     PRESETS,
@@ -72,12 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--vocab-size", type=int, help="vocabulary size for files (8000); tasks have a fixed one"
     )
-    parser.add_argument(
-        "--languages",
-        nargs=2,
-        metavar=("SOURCE", "TARGET"),
-        help="source and target language codes for the model card, such as en fr",
-    )
+    add_languages(parser, " for the model card")
     parser.add_argument(
         "--max-pieces",
         type=int,
@@ -162,17 +157,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _train_task(options: argparse.Namespace) -> int:
     """Train a task with the config that the Train page makes."""
-    file_options = (
-        "train",
-        "valid",
-        "add",
-        "probes",
-        "start_from",
-        "vocab_size",
-        "max_pieces",
-        "languages",
-    )
-    for name in file_options:
+    for name in (
+        *("train", "valid", "add", "probes"),
+        *("start_from", "vocab_size", "max_pieces", "languages"),
+    ):
         if getattr(options, name) not in (None, []):
             option = "the files" if name == "train" else f"--{name.replace('_', '-')}"
             raise ValueError(f"a task generates its own sentences: omit {option} or --task")

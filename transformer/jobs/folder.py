@@ -119,6 +119,10 @@ class JobFolder(RunFolder):
         """Return the last step in metrics.jsonl."""
         return max((line["step"] for line in self.last_lines()), default=0)
 
+    def reached_step(self) -> int:
+        """Return the last step that was trained or saved."""
+        return max(self.last_step(), self.saved_step())
+
     def restart_point(self) -> str:
         """Return from which step training continues: the last save, even if later steps were
         trained."""

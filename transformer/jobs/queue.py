@@ -314,7 +314,7 @@ class Queue:
         if folder.job().get("deleted"):
             return self.remove(folder)
         if not folder.job().get("worker"):
-            step = max(folder.last_step(), folder.saved_step())
+            step = folder.reached_step()
             reason = f"killed at step {step}; the same command {folder.restart_point()}"
             return folder.change_state("failed", reason)
         folder.change_job(losses=losses)
@@ -358,8 +358,8 @@ def _reason(error: BaseException | None) -> str:
 
 
 def _interrupted(folder: JobFolder) -> str:
-    step = max(folder.last_step(), folder.saved_step())
-    return f"interrupted at step {step}; {folder.restart_point()} when a worker is free"
+    step, restart = folder.reached_step(), folder.restart_point()
+    return f"interrupted at step {step}; {restart} when a worker is free"
 
 
 def _failure_reason(folder: JobFolder, error: BaseException) -> str:
@@ -377,5 +377,4 @@ def _failure_reason(folder: JobFolder, error: BaseException) -> str:
 
 
 def _step_and_restart(folder: JobFolder) -> str:
-    step = max(folder.last_step(), folder.saved_step())
-    return f"at step {step}; Resume {folder.restart_point()}"
+    return f"at step {folder.reached_step()}; Resume {folder.restart_point()}"

@@ -173,18 +173,18 @@ def distance_accuracies(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
             columns = {
                 "entry": run.race.entry,
                 "seed": run.race.seed,
-                "step": int(run_track.evaluation_steps[-1])
-                if len(run_track.evaluation_steps)
-                else 0,
-            }
-            sizes = {
                 "reach": math.inf if reach is None else float(reach),
                 "chance": GapTask(**config.options).chance,
                 "weights": config.layer.weights,
                 "d_ff": config.model.d_ff,
             }
             lines += [
-                {**columns, "distance": distance, "accuracy": accuracy, **sizes}
+                {
+                    **columns,
+                    "step": int(run_track.evaluation_steps[-1]),
+                    "distance": distance,
+                    "accuracy": accuracy,
+                }
                 for distance, accuracy in run_track.by_distance.items()
             ]
     return pd.DataFrame(lines, columns=list(COLUMNS))

@@ -27,15 +27,12 @@ class ShippedFolder(JobFolder):
     @property
     def checkpoint_path(self) -> Path:
         own_checkpoint = super().checkpoint_path
-        return (
-            own_checkpoint
-            if self.has_own_checkpoint
-            else self._named_checkpoint() or own_checkpoint
-        )
+        named_checkpoint = None if self.has_own_checkpoint else self._named_checkpoint()
+        return named_checkpoint or own_checkpoint
 
     @property
     def has_own_checkpoint(self) -> bool:
-        return (self.path / "checkpoint" / "config.json").is_file()
+        return (super().checkpoint_path / "config.json").is_file()
 
     def _named_checkpoint(self) -> Path | None:
         """Return the named checkpoint; only plain names, so no path outside the folder is

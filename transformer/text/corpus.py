@@ -47,12 +47,9 @@ def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pai
     space is removed. A missing file is reported at once, other errors when the stream reaches them.
     Raises CorpusError.
     """
-    if tgt_path is None:
-        _check_file(path)
-        return _parse_later(path)
-    _check_file(path)
-    _check_file(tgt_path)
-    return _read_parallel(path, tgt_path)
+    for file in (path,) if tgt_path is None else (path, tgt_path):
+        _check_file(file)
+    return _parse_later(path) if tgt_path is None else _read_parallel(path, tgt_path)
 
 
 def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
