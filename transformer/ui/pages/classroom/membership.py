@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from urllib.parse import urlsplit, urlunsplit
 
 import segno
@@ -108,8 +107,6 @@ def student(classroom: Classroom) -> None:
 
 REFRESH_SECONDS = 2.0
 """Seconds between two reruns of the list of students."""
-QR_MODULE_PIXELS = 8
-"""Pixels of one module of the QR code."""
 
 
 def teacher(classroom: Classroom) -> None:
@@ -239,11 +236,12 @@ def _members(classroom: Classroom) -> None:
     st.markdown(" · ".join(frame.plain(member.label) for member in members))
 
 
-def qr_code(link: str) -> bytes:
-    """Return a PNG of the link's QR code: dark on white in every theme, with its quiet zone."""
-    png = io.BytesIO()
-    segno.make_qr(link, error="m").save(png, kind="png", scale=QR_MODULE_PIXELS, border=4)
-    return png.getvalue()
+def qr_code(link: str) -> str:
+    """Return an SVG of the link's QR code: dark on white in every theme, with its quiet zone.
+
+    Streamlit writes SVG into the page. An image would be a file, which it deletes with the class.
+    """
+    return segno.make_qr(link, error="m").svg_inline(border=4, light="#fff", omitsize=True)
 
 
 def _address(query: str) -> str:
