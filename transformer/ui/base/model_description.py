@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text.languages import Languages, language_name
@@ -61,6 +62,16 @@ class ModelDescription:
     def target_code(self) -> str:
         """Code of the target language; "" if there is none or it is unknown."""
         return self.languages[1] if self.languages else ""
+
+    def browser_data(self) -> dict[str, Any]:
+        """Return what the browser's text field needs to know, in the app and on the static site."""
+        return {
+            "reads": self.source,
+            "writes": self.target,
+            "languages": list(self.languages or ("", "")),
+            "hint": self.placeholder,
+            "examples": list(self.examples),
+        }
 
     def translation(self, text: str) -> str:
         """Return a reference translation of one of the examples; "" if there is none."""

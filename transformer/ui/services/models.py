@@ -180,17 +180,12 @@ def _load_once(path: str, digest: str) -> Translator:
     return _model_cache().get_or_make((path, digest), load)
 
 
-def first_visit_model() -> tuple[str, Path] | None:
-    """Return name and folder of the model for a visitor without runs; None if there is none."""
-    models = model_list.list_models(folder(), runs_folder(), "")
-    return next(((name, model.path) for name, model in models.items() if model.weights), None)
-
-
 def load_first_visit_model() -> Model | None:
-    """Load the model of a first visit before the visitor comes."""
-    if selected := first_visit_model():
-        name, path = selected
-        with suppress(OSError, ValueError):  # the page shows what is wrong with it
-            digest_now = digest(path)
-            return _model(name, path, digest_now, _load_once(str(path), digest_now))
+    """Load the model for a visitor without runs before the first one comes."""
+    with suppress(OSError, ValueError):  # the page shows what is wrong with it
+        for name, listed in model_list.list_models(folder(), runs_folder(), "").items():
+            if listed.weights:
+                digest_now = digest(listed.path)
+                translator = _load_once(str(listed.path), digest_now)
+                return _model(name, listed.path, digest_now, translator)
     return None

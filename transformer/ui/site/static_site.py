@@ -72,9 +72,7 @@ def write_site(
     if not translators:
         raise ValueError(f"{models.folder()} contains no checkpoint that translates")
     with new_folder(destination) as folder:
-        for name in ("lessons", "views", "films"):
-            (folder / name).mkdir()
-        (folder / "site.css").write_text(STYLE, encoding="utf-8")
+        _write(folder, "site.css", STYLE)
         models_here = [model for model in translators if runs_in_browser(model)]
         models_data = copy_models(folder, models_here)
         progress(0, "films")
@@ -144,8 +142,10 @@ def _write_films(folder: Path) -> dict[str, ViewLink]:
     return films
 
 
-def _write(folder: Path, file: str, content: str) -> None:
-    (folder / file).write_text(content, encoding="utf-8")
+def _write(folder: Path, file: str, content: str | bytes) -> None:
+    path = folder / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def course_step(
@@ -294,20 +294,14 @@ def _field_data(field: Field) -> dict[str, Any]:
 def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
     """Write index.html and the scripts into the site's folder."""
     joined = live_script()
-    (folder / "live.js").write_text(joined.script, encoding="utf-8")
-    (folder / "live.css").write_text(joined.style, encoding="utf-8")
-    for path, script in worker_scripts().items():
-        file = folder / "scripts" / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(script, encoding="utf-8")
-    for path, content in training_files().items():
-        (folder / "scripts" / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / "scripts" / path).write_bytes(content)
-    train = trainer_page(TRAIN_FOOTER)
-    (folder / "train.html").write_text(train, encoding="utf-8")
-    (folder / CLINIC).write_text(clinic_page(CLINIC_FOOTER), encoding="utf-8")
-    page = live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
-    (folder / "index.html").write_text(page, encoding="utf-8")
+    _write(folder, "live.js", joined.script)
+    _write(folder, "live.css", joined.style)
+    scripts: dict[str, str | bytes] = {**worker_scripts(), **training_files()}
+    for path, content in scripts.items():
+        _write(folder, f"scripts/{path}", content)
+    _write(folder, "train.html", trainer_page(TRAIN_FOOTER))
+    _write(folder, CLINIC, clinic_page(CLINIC_FOOTER))
+    _write(folder, "index.html", live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER))
 
 
 def write_service_worker(folder: Path) -> None:
@@ -321,7 +315,7 @@ def write_service_worker(folder: Path) -> None:
     for file in files:
         digest.update(str(file).encode() + b"\0" + (folder / file).read_bytes())
     script = service_worker(digest.hexdigest()[:16], [file.as_posix() for file in files])
-    (folder / "service-worker.js").write_text(script, encoding="utf-8")
+    _write(folder, "service-worker.js", script)
 
 
 def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
@@ -342,11 +336,7 @@ def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
     )
     return {
         "label": f"{description.source} → {description.target}",
-        "reads": description.source,
-        "writes": description.target,
-        "languages": list(description.languages or ("", "")),
-        "hint": description.placeholder,
-        "examples": list(description.examples),
+        **description.browser_data(),
         "config": json.loads(json.dumps(model.translator.model.config.to_dict())),
         "files": files,
         "aligner": aligner_fields(aligner),

@@ -52,11 +52,7 @@ def show(model: Model) -> None:
     summary, table, below = st.container(), st.container(), st.container()
     run_all = below if shipped else summary
     computations = {name: finding_computation(model, corpus, name) for name in FINDINGS}
-    visitor_id = visitor.current_id()
-    statuses = {
-        name: computation_service().status(computation.key, visitor_id)
-        for name, computation in computations.items()
-    }
+    statuses = _statuses(computations)
     done_names = [name for name, status in statuses.items() if status.status == "done"]
     with run_all:
         _run_controls(model, computations, statuses, done_names)
@@ -91,6 +87,14 @@ def show(model: Model) -> None:
         "is **inconclusive**; more sentences may decide. The table shows the latest results of "
         "this server, or those shipped with the checkpoint."
     )
+
+
+def _statuses(computations: Mapping[str, Computation]) -> dict[str, ComputationStatus]:
+    visitor_id = visitor.current_id()
+    return {
+        name: computation_service().status(computation.key, visitor_id)
+        for name, computation in computations.items()
+    }
 
 
 def _summary(results: list[FindingResult]) -> None:
@@ -147,11 +151,7 @@ def _run_controls(
 
 def _watch(computations: Mapping[str, Computation], done_names: list[str], live: bool) -> None:
     """Show the progress of the running measurement; rerun the page when it has ended."""
-    visitor_id = visitor.current_id()
-    statuses = {
-        name: computation_service().status(computation.key, visitor_id)
-        for name, computation in computations.items()
-    }
+    statuses = _statuses(computations)
     finished = [name for name, status in statuses.items() if status.status == "done"]
     if finished != done_names or live != any(status.live for status in statuses.values()):
         state.rerun_page()

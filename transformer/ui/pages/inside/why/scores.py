@@ -156,7 +156,7 @@ def _curves(d_k: int) -> None:
         st.caption(
             "Crosses: closed form. Shaded: from the first to the third quartile of the rows."
         )
-        _download(table, "scores-by-width")
+        tables.csv("These numbers (.csv)", lambda: table, "scores-by-width")
     frame.page_link(
         "pages/train.py", "Does it matter for training? Compare all three →", run="", race=""
     )
@@ -170,7 +170,3 @@ def _cached_measurements(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
 @cached()
 def _cached_samples(d_k: int, seed: int) -> Mapping[Score, ScoreSample]:
     return score_scale.draw(d_k, rows=1, seed=seed)
-
-
-def _download(table: pd.DataFrame, name: str) -> None:
-    tables.csv("These numbers (.csv)", lambda: table, name)
