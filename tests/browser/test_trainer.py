@@ -74,7 +74,7 @@ def test_a_link_trains_forks_and_reproduces(
     page.get_by_role("button", name="cross-attention layer 2, head 1", exact=True).click()
     wait_until_finished(page, 2)
     first, fork = runs(page)
-    assert "99 % at step" in first
+    assert "99% at step" in first
     assert "without cross-attention layer 2, head 1" in fork
     off = page.get_by_role("button", name="cross-attention layer 2, head 1", exact=True)
     expect(off).to_have_attribute("aria-pressed", "true")

@@ -21,15 +21,10 @@ from transformer.figures.contributions import (
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.offsets import offsets, signed_offset
 from transformer.figures.packing import unpack, weights_of
+from transformer.figures.state import KINDS
 from transformer.figures.switchboard import pool, switchboard_data
 from transformer.figures.views import view_page
 from transformer.measures.head_codes import parse_heads
-
-KINDS = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention",
-}
 
 
 def test_parsed_heads_are_unique_and_layers_are_expanded() -> None:
@@ -41,8 +36,8 @@ def test_parsed_heads_are_unique_and_layers_are_expanded() -> None:
 
 def test_every_head_has_a_thumbnail() -> None:
     side = PackedTrace(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
-    header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
-    assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
+    header, parts = unpack(switchboard_data(side, "c1.1"))
+    assert header["kinds"] == list(KINDS)
     assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
     for kind in KINDS:
         expected = np.stack([side.traced.weights(kind, layer) for layer in range(3)])

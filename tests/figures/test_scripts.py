@@ -12,6 +12,7 @@ from tests.figures.deno import SCRIPTS, deno
 from transformer.figures import module, modules, style, translation_data
 from transformer.figures.live_page import worker_scripts
 from transformer.figures.modules import join_modules
+from transformer.figures.state import KINDS
 from transformer.figures.views import COMPONENTS, EXPLORER, TABS, view_page
 from transformer.ui.services.view_scripts import training_files
 
@@ -155,6 +156,12 @@ def test_a_translation_in_a_page_stays_text() -> None:
     html = view_page("translation", translation_data(HOSTILE, [HOSTILE], [HOSTILE]), HOSTILE)
     assert len(re.findall(r"</?script", html)) == 4  # its data, and what shows them
     assert "<b>" not in html
+
+
+def test_kinds_of_attention_have_the_same_labels_in_python() -> None:
+    text = (BROWSER / "common/head-codes.js").read_text(encoding="utf-8")
+    labels = ", ".join(f'{kind}: "{label}"' for kind, label in KINDS.items())
+    assert f"KINDS = {{ {labels} }};" in text
 
 
 def test_javascript_tests_pass() -> None:

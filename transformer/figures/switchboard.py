@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from jaxtyping import Float, Integer
 
 from transformer.figures.packed_trace import PackedTrace
 from transformer.figures.packing import COARSE, pack, quantize
-from transformer.measures.head_codes import LETTERS
-from transformer.measures.kinds import AttentionKind
 
 THUMBNAIL_CELLS = 24
 """Maximum height and width of a head's thumbnail, in cells."""
 
 
-def switchboard_data(
-    side: PackedTrace,
-    labels: Mapping[AttentionKind, str],
-    off: str,
-    *,
-    large: bool = False,
-) -> bytes:
+def switchboard_data(side: PackedTrace, off: str, *, large: bool = False) -> bytes:
     """Return what `switchboard.js` draws: a switch with a thumbnail per head.
 
     Args:
         side: the trace whose heads are shown.
-        labels: label of each kind of attention.
         off: the heads that are switched off, in the form that `parse_heads` reads.
     """
     parts = []
@@ -36,7 +25,7 @@ def switchboard_data(
         pictures = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in layers])
         parts.append(quantize(f"thumbs.{kind}", pictures, COARSE))
     header = {
-        "kinds": [{"name": k, "letter": LETTERS[k], "label": labels[k]} for k in side.kinds],
+        "kinds": side.kinds,
         "n_layers": int(side.traced.config["n_layers"]),
         "n_heads": int(side.traced.config["n_heads"]),
         "off": off,

@@ -20,6 +20,7 @@ FILES = (
     "common/base64.js",
     "common/naming.js",
     "common/head-codes.js",
+    "common/numbers.js",
     "common/thumbnail.js",
     "common/mount.js",
     "common/base.css",

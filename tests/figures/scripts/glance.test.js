@@ -11,9 +11,9 @@ import {
   stepSentence,
   strongest,
   unsureWords,
-  wholePercent,
   withoutPunctuation,
 } from "../../../transformer/figures/browser/glance/glance-playback.js";
+import { wholePercent } from "../../../transformer/figures/browser/common/numbers.js";
 import { changeOf, twoPercents, withHead } from "../../../transformer/figures/browser/glance/glance-strip.js";
 import { random } from "./fixtures.js";
 
@@ -108,7 +108,7 @@ test("the sentences call a head unsure for the words that the caption counts", (
 });
 
 test("percentages are rounded and punctuation is removed", () => {
-  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100%", "> 99%", "73%", "1%", "< 1%"]);
+  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004, 0].map(wholePercent), ["100%", "> 99%", "73%", "1%", "< 1%", "0%"]);
   assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(withoutPunctuation), ["étudiant", "?", "l'eau", "été"]);
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });

@@ -79,12 +79,12 @@ Deno.test("a verdict gives Student's interval or says that the seeds do not supp
   const slower = verdict([seed(300, 380), seed(300, 390), seed(310, 385), seed(290, 370), seed(305, 385)], change, 500);
   assert.match(
     slower,
-    /^Without cross-attention layer 1, head 2, the model needs \+81 steps to 99 % \(mean of 5 seeds, 95 % interval \+7\d to \+8\d\)\.$/,
+    /^Without cross-attention layer 1, head 2, the model needs \+81 steps to 99% \(mean of 5 seeds, 95% interval \+7\d to \+8\d\)\.$/,
   );
   assert.match(verdict([seed(300, 380), seed(300, 220)], change, 500), /^2 seeds do not support a difference/);
   assert.match(
     verdict([seed(300, null), seed(300, 320)], change, 500),
-    /^Within 500 steps, 1 of 2 seeds reach 99 % without .*, and 2 of 2 without this change/,
+    /^Within 500 steps, 1 of 2 seeds reach 99% without .*, and 2 of 2 without this change/,
   );
 });
 
@@ -95,7 +95,7 @@ Deno.test("the head that takes over is the one whose share rises most", () => {
   }));
   assert.match(
     successor(seeds, "without it"),
-    /^Cross-attention layer 2, head 1 takes over: .* 81 % without it, and 20 % otherwise\.$/,
+    /^Cross-attention layer 2, head 1 takes over: .* 81% without it, and 20% otherwise\.$/,
   );
   const unchanged = seeds.map(({ before }) => ({ before, after: before }));
   assert.match(successor(unchanged, "without it"), /^No cross-attention head takes over/);
@@ -123,11 +123,11 @@ Deno.test("captions say what the numbers show", () => {
   assert.deepEqual(firstFollower(evaluations), { step: 50, layer: 0, head: 1, share: 0.62 });
   assert.match(
     caption({ ...run, evaluations }),
-    /^Step 50: cross-attention layer 1, head 2 put 62 % .* \(step 75: 97 %\)\. 99 % .* at step 75\.$/,
+    /^Step 50: cross-attention layer 1, head 2 put 62% .* \(step 75: 97%\)\. 99% .* at step 75\.$/,
   );
   assert.match(
     caption({ ...run, evaluations: evaluations.slice(0, 1) }),
-    /^Step 25: 2 % of the outputs are right; no head/,
+    /^Step 25: 2% of the outputs are right; no head/,
   );
   const cheats = {
     ...run,
@@ -135,7 +135,7 @@ Deno.test("captions say what the numbers show", () => {
     records: [{ loss: 0.004 }],
     evaluations: [evaluation(50, 0.2, 5)],
   };
-  assert.match(caption(cheats), /^The loss is 0\.00, yet only 1 % of the outputs are right: without the mask/);
+  assert.match(caption(cheats), /^The loss is 0\.00, yet only 1% of the outputs are right: without the mask/);
   const lost = {
     ...run,
     state: "finished",
@@ -164,7 +164,7 @@ Deno.test("models are compared by the length of the input, and concluded from on
   const text = comparison(/** @type {any} */ ([attends, run("gru", 0.9, 0.5, 0, 0, 0)]));
   assert.match(
     text,
-    /^Right outputs for inputs of 1 to 2 and of 9 to 10 symbols: GRU with attention 100 % and 90 %; GRU without attention 90 % and 0 %\. One vector/,
+    /^Right outputs for inputs of 1 to 2 and of 9 to 10 symbols: GRU with attention 100% and 90%; GRU without attention 90% and 0%\. One vector/,
   );
   assert.doesNotMatch(comparison(/** @type {any} */ ([attends, run("gru", 0.9, 0.9, 0.9, 0.8, 0.6)])), /One vector/);
   assert.equal(comparison([]), "");
@@ -271,14 +271,14 @@ Deno.test("weights of a head are at its place in the example", () => {
     kinds: ["encoder", "decoder", "cross"],
     attention: Float32Array.from({ length: 18 + 8 + 12 }, (_, i) => i),
   };
-  assert.deepEqual([...headWeights(example, 1, 0, 1).values], [22, 23, 24, 25]);
-  assert.deepEqual(headWeights(example, 2, 0, 0), {
+  assert.deepEqual([...headWeights(example, "decoder", 0, 1).values], [22, 23, 24, 25]);
+  assert.deepEqual(headWeights(example, "cross", 0, 0), {
     rows: 2,
     columns: 3,
     values: Float32Array.from([26, 27, 28, 29, 30, 31]),
   });
   const onlyCross = { ...example, heads: 1, kinds: ["cross"], attention: Float32Array.of(0, 1, 2, 3, 4, 5) };
-  assert.deepEqual([...headWeights(onlyCross, 2, 0, 0).values], [0, 1, 2, 3, 4, 5]);
+  assert.deepEqual([...headWeights(onlyCross, "cross", 0, 0).values], [0, 1, 2, 3, 4, 5]);
 });
 
 Deno.test("long curves become means of their neighbourhood", () => {

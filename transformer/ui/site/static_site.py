@@ -32,7 +32,7 @@ from transformer.figures.site_pages import (
     index_page,
     step_page,
 )
-from transformer.figures.state import FIELDS, KINDS, Field
+from transformer.figures.state import FIELDS, Field
 from transformer.figures.trainer_page import CLINIC, clinic_page, trainer_page
 from transformer.figures.views import shared_files
 from transformer.jobs import shipped
@@ -276,7 +276,6 @@ def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
     return {
         "models": {model.name: _copy_model(folder, model) for model in models},
         "explorer": fixed_header(),
-        "kinds": KINDS,
         "fields": {name: _field_data(field) for name, field in FIELDS.items() if field.linked},
         "depths": list(home.DEPTHS.items()),
         "ablations": home.ABLATIONS,

@@ -1,6 +1,6 @@
 // What counts as evidence of a mistake: cells of a head that show it, a curve, or an output.
 
-import { HEAD_KINDS, headWeights } from "../trainer/heads.js";
+import { headWeights } from "../trainer/heads.js";
 
 /** @typedef {import("../training/protocol.d.ts").Example} Example */
 /** @typedef {{ rows: string[], columns: string[], at: (row: number, column: number) => number }} Head a row and column have their tokens */
@@ -44,9 +44,9 @@ export const PREDICATES = {
 };
 
 // The head of an example, as its picture shows it.
-/** @param {Example} example @param {string} view @param {number} layer @param {number} head @returns {Head} */
+/** @param {Example} example @param {Kind} view @param {number} layer @param {number} head @returns {Head} */
 export function headOf(example, view, layer, head) {
-  const { values, columns } = headWeights(example, HEAD_KINDS.findIndex(({ kind }) => kind === view), layer, head);
+  const { values, columns } = headWeights(example, view, layer, head);
   return {
     rows: view === "encoder" ? example.src : example.tgt,
     columns: { encoder: example.src, decoder: example.tgt, cross: example.crossKeys }[view],
@@ -61,6 +61,10 @@ export function isEvidence({ evidence }, mark, examples, writings) {
     if (view !== mark.view) return false;
     if (view === "outputs") return new Set(writings[mark.output]).size > 1;
     if (!cells) return true;
-    return PREDICATES[cells](headOf(examples[mark.example], view, mark.layer, mark.head), mark.row, mark.column);
+    return PREDICATES[cells](
+      headOf(examples[mark.example], /** @type {Kind} */ (view), mark.layer, mark.head),
+      mark.row,
+      mark.column,
+    );
   });
 }

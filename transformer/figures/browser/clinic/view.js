@@ -3,8 +3,9 @@
 
 import { button, chooseFile, download, el } from "../common/base.js";
 import { keep, kept } from "../trainer/kept.js";
+import { withoutEnds } from "../trainer/outputs.js";
 import { makeRuns } from "../trainer/runs.js";
-import { percent } from "../trainer/verdict.js";
+import { wholePercent } from "../common/numbers.js";
 import { offersOf, pytestFile, pytorchFile, settingsOf, sourceLines, WELL } from "./case.js";
 import { CASES } from "./cases.js";
 import { isEvidence, VIEWS } from "./evidence.js";
@@ -178,7 +179,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
       const texts = [];
       for (let i = 0; i < WRITINGS; i++) {
         const { output } = await runs.ask(run, { type: "translate", text: src.slice(0, -1).join(" ") });
-        texts.push(output.filter((token) => token !== "</s>").join(" "));
+        texts.push(withoutEnds(output).join(" "));
       }
       results.push(texts);
     }
@@ -187,7 +188,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     if (isCorrection) judge(run);
     else if (!stateOf(open.id).expected) {
       feedback.textContent = `Trained: ${
-        percent(shareOf(run))
+        wholePercent(shareOf(run))
       } of the outputs are right. Look around, then say where you expect to see the mistake.`;
     }
     redraw();
@@ -205,7 +206,9 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
     views.draw(run, writings);
     const isReady = writings.length > 0;
     status.textContent = isReady
-      ? `Trained for ${run.at} steps in ${run.seconds.toFixed(1)} s: ${percent(shareOf(run))} of the outputs are right.`
+      ? `Trained for ${run.at} steps in ${run.seconds.toFixed(1)} s: ${
+        wholePercent(shareOf(run))
+      } of the outputs are right.`
       : isCorrection
       ? `Training with your correction: step ${run.at}`
       : `Training with the mistake: step ${run.at}`;
@@ -314,7 +317,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
 
   function judge(run) {
     const state = stateOf(open.id);
-    const share = percent(shareOf(run));
+    const share = wholePercent(shareOf(run));
     if (shareOf(run) >= WELL) {
       pauseClock();
       state.points = MAX_POINTS - state.hints;

@@ -1,27 +1,26 @@
 // The pictures of a case: what the model writes, its curves, and its heads. Each can be marked as evidence.
 
 import { button, colours, el } from "../common/base.js";
-import { headOfCode } from "../common/head-codes.js";
+import { headOfCode, KINDS } from "../common/head-codes.js";
 import { headName } from "../common/naming.js";
-import { accuracyPoints, makeChart } from "../trainer/curves.js";
-import { HEAD_KINDS, makeHeads } from "../trainer/heads.js";
-import { percent } from "../trainer/verdict.js";
+import { accuracyPoints, lossText, makeChart, twoDigits } from "../trainer/curves.js";
+import { makeHeads } from "../trainer/heads.js";
+import { wholePercent } from "../common/numbers.js";
+import { withoutEnds } from "../trainer/outputs.js";
 import { makeBigHead } from "./big-head.js";
 import { headOf } from "./evidence.js";
 
 const FIRST_HEAD = "c0.0";
 const MARK = "hu-button hu-clinic-mark";
-const decimals = (value) => value.toFixed(value < 0.1 ? 3 : 2);
-const short = (value) => String(Number(value.toPrecision(2)));
-const spaced = (tokens) => tokens.filter((token) => !["<s>", "</s>"].includes(token)).join(" ");
+const spaced = (tokens) => withoutEnds(tokens).join(" ");
 
 /** @param {(mark: import("./evidence.js").Mark, text: string) => void} onMark @param {() => void} onChange */
 export function makeViews(onMark, onChange) {
   const charts = {
-    loss: makeChart("Loss", "nats per token", decimals),
-    accuracy: makeChart("Right outputs", "held-out", percent),
-    rate: makeChart("Learning rate", "Adam", short),
-    norm: makeChart("Gradient norm", "before clipping", short),
+    loss: makeChart("Loss", "nats per token", lossText),
+    accuracy: makeChart("Right outputs", "held-out", wholePercent),
+    rate: makeChart("Learning rate", "Adam", twoDigits),
+    norm: makeChart("Gradient norm", "before clipping", twoDigits),
   };
   const names = { loss: "loss", accuracy: "right outputs", rate: "learning rate", norm: "gradient norm" };
   const chartNodes = Object.entries(charts).map(([view, chart]) => {
@@ -51,9 +50,8 @@ export function makeViews(onMark, onChange) {
   let marked = null;
 
   const partsOf = (code) => {
-    const { letter, layer, head } = headOfCode(code);
-    const { kind, name } = HEAD_KINDS.find((entry) => entry.letter === letter);
-    return { view: kind, layer, head, name: `${name}, ${headName({ layer, head })}` };
+    const { kind, layer, head } = headOfCode(code);
+    return { view: kind, layer, head, name: `${KINDS[kind]}, ${headName({ layer, head })}` };
   };
 
   function reset() {

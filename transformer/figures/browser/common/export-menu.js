@@ -4,7 +4,7 @@ import { button, download, el } from "./base.js";
 import { bytesOfBase64 } from "./base64.js";
 import { shorten } from "./token-labels.js";
 import { exportName, shortName } from "./naming.js";
-import { KINDS } from "./options.js";
+import { KINDS } from "./head-codes.js";
 import { NUMBER_PATTERN } from "./data-table.js";
 import { MAX_CANVAS_HEIGHT } from "./stage.js";
 import { svgPen } from "./svg-pen.js";

@@ -1,26 +1,33 @@
-// Codes of heads, as in the address: "e3.2" is head 2 of encoder layer 3, "c5" is cross-attention layer 5.
+// The kinds of attention, and codes of heads, as in the address: "e3.2" is head 2 of encoder layer 3, "c5" is
+// cross-attention layer 5.
 
-// A code as a head; that of a complete layer has no `head`.
-/** @param {string} code @returns {{ letter: string, layer: number, head: number | undefined }} */
+/** @type {Record<Kind, string>} the same as in figures/state.py */
+export const KINDS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
+/** @type {Record<Kind, string>} */
+export const LETTERS = { encoder: "e", decoder: "d", cross: "c" };
+
+// A code as a head; that of a complete layer has no `head`. `kind` is undefined for an unknown letter.
+/** @param {string} code @returns {{ kind: Kind | undefined, layer: number, head: number | undefined }} */
 export function headOfCode(code) {
   const [layer, head] = code.slice(1).split(".").map(Number);
-  return { letter: code[0], layer, head };
+  const kind = /** @type {Kind[]} */ (Object.keys(LETTERS)).find((name) => LETTERS[name] === code[0]);
+  return { kind, layer, head };
 }
 
 // "e3.2,c5" as a set of heads, and back; a complete layer is written as "c5".
 export function readOff(text, { n_layers, n_heads }) {
   const heads = new Set();
   for (const code of text.split(",").filter(Boolean)) {
-    const { letter, layer, head } = headOfCode(code);
+    const { layer, head } = headOfCode(code);
     if (!(layer < n_layers)) continue;
-    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${letter}${layer}.${h}`);
+    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${code[0]}${layer}.${h}`);
   }
   return heads;
 }
 
-export function writeOff(headsOff, { kinds, n_layers, n_heads }) {
+export function writeOff(headsOff, { n_layers, n_heads }) {
   const written = [];
-  for (const { letter } of kinds) {
+  for (const letter of Object.values(LETTERS)) {
     for (let layer = 0; layer < n_layers; layer++) {
       const all = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`);
       const heads = all.filter((head) => headsOff.has(head));

@@ -1,7 +1,8 @@
 // The help dialog, and the keyboard shortcuts of the explorer.
 
 import { button, el } from "./base.js";
-import { KINDS, TERMS } from "./options.js";
+import { KINDS } from "./head-codes.js";
+import { TERMS } from "./options.js";
 
 const HELP_TEXTS = [
   [

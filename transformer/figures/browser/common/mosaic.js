@@ -5,7 +5,8 @@
 import { ARROWS, button, clampIndex, el, setChildren } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";
 import { displayNumber, headName } from "./naming.js";
-import { KINDS, TERMS } from "./options.js";
+import { KINDS } from "./head-codes.js";
+import { TERMS } from "./options.js";
 import { paintThumb } from "./thumbnail.js";
 
 export function makeMosaic(choose, open = choose) {

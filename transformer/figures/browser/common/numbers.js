@@ -54,5 +54,12 @@ export function percentText(p) {
   return p < 0.001 ? `${(100 * p).toFixed(2)}%` : `${(100 * p).toFixed(1)}%`;
 }
 
+// Whole percent, but 100% or 0% only if exact.
+export function wholePercent(p) {
+  if (p > 0 && p < 0.01) return "< 1%";
+  if (p >= 0.995 && p < 1) return "> 99%";
+  return `${Math.round(100 * p)}%`;
+}
+
 // A number with four decimals and a typographic minus.
 export const fixed = (x) => x.toFixed(4).replace("-", "−");

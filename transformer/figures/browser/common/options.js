@@ -1,8 +1,7 @@
 // The controls above a view: the kind of attention, and the options that the view uses.
 
 import { button, el, setChildren } from "./base.js";
-
-export const KINDS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
+import { KINDS } from "./head-codes.js";
 
 // Tooltips of terms by their key; they come from figures/glossary.py with the data.
 export const TERMS = {};

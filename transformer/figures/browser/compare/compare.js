@@ -17,7 +17,7 @@ import { makeChip } from "../common/measures.js";
 import { makeMosaic } from "../common/mosaic.js";
 import { headName, shortName } from "../common/naming.js";
 import { showWeight } from "../common/numbers.js";
-import { KINDS } from "../common/options.js";
+import { KINDS } from "../common/head-codes.js";
 import { makeStage } from "../common/stage.js";
 
 const LISTED_HEADS = 8; // number of listed heads

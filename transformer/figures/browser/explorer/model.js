@@ -20,7 +20,7 @@ import { allHeads } from "../common/matrix.js";
 import { makeKindMosaics } from "../common/mosaic.js";
 import { paintThumb } from "../common/thumbnail.js";
 import { displayNumber, headName, sentenceCase, shortName } from "../common/naming.js";
-import { KINDS } from "../common/options.js";
+import { KINDS } from "../common/head-codes.js";
 
 const PREVIEW_PIXELS = 168; // pixels of the preview next to a head
 

@@ -2,7 +2,7 @@
 
 import { button, el } from "../common/base.js";
 import { hasExactNames, headName } from "../common/naming.js";
-import { KINDS } from "../common/options.js";
+import { KINDS } from "../common/head-codes.js";
 
 // `openState(changes)` is called with the state of the explorer that shows the head.
 /** @param {(changes: Partial<State>) => void} openState */

@@ -7,7 +7,7 @@ import { makeKindMosaics } from "../common/mosaic.js";
 import { headName, sentenceCase } from "../common/naming.js";
 import { rowsAreRead } from "../common/matrix.js";
 import { paintPixels } from "../common/thumbnail.js";
-import { KINDS } from "../common/options.js";
+import { KINDS } from "../common/head-codes.js";
 import {
   attentionText,
   pinnableWords,

@@ -2,6 +2,7 @@
 // the playback buttons.
 
 import { button, el } from "../common/base.js";
+import { wholePercent } from "../common/numbers.js";
 
 // What the percentages of words mean; shown where words are compared.
 const PERCENTAGES_NOTE =
@@ -46,13 +47,6 @@ export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
   for (const group of groupsBy("target")) setOffsets(group.sort((a, b) => a.source - b.source), "targetOffset");
   for (const group of groupsBy("source")) setOffsets(group.sort((a, b) => a.target - b.target), "sourceOffset");
   return bands;
-}
-
-// Whole percent, but 100% or 0% only if exact.
-export function wholePercent(p) {
-  if (p < 0.01) return "< 1%";
-  if (p >= 0.995 && p < 1) return "> 99%";
-  return `${Math.round(100 * p)}%`;
 }
 
 // A word without its final punctuation, unless it consists of punctuation.

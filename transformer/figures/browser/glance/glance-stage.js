@@ -2,7 +2,8 @@
 // between them. Every source word has a colour; a target word has that of the source word with its greatest weight.
 
 import { button, colours, el, listenForPointing, svgNode } from "../common/base.js";
-import { bandsOf, strongest, wholePercent } from "./glance-playback.js";
+import { wholePercent } from "../common/numbers.js";
+import { bandsOf, strongest } from "./glance-playback.js";
 import { bandPath, textLinesOf } from "./band-path.js";
 
 const fontSizeFor = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words

@@ -3,13 +3,13 @@
 // `toggle(off)` with the heads that are off, as in the address.
 
 import { button, colours, el, indices, listenForPointing, moveInGrid } from "../common/base.js";
-import { wholePercent, withoutPunctuation } from "./glance-playback.js";
+import { withoutPunctuation } from "./glance-playback.js";
 import { headOfCode, readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
-import { percentText } from "../common/numbers.js";
+import { percentText, wholePercent } from "../common/numbers.js";
 import { paintThumb } from "../common/thumbnail.js";
 
-const HEAD_KINDS = [{ letter: "e", name: "encoder " }, { letter: "d", name: "decoder " }, { letter: "c", name: "" }]; // letters of the address
+const NAMES_OF_KINDS = { encoder: "encoder ", decoder: "decoder ", cross: "" };
 const MAX_NAMES = 4; // maximum number of heads that are listed by name
 
 // The data with the words' weights of another head.
@@ -131,7 +131,7 @@ export function makeStrip({ point, toggle }) {
 
   function report() {
     drawSwitches(true);
-    toggle(writeOff(headsOff, { ...data, kinds: HEAD_KINDS }));
+    toggle(writeOff(headsOff, data));
   }
 
   grid.addEventListener("keydown", (event) => moveInGrid(event, rows));
@@ -180,8 +180,8 @@ const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text
 function namesOf(headsOff) {
   if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;
   return [...headsOff].map((code) => {
-    const { letter, layer, head } = headOfCode(code);
-    return `${HEAD_KINDS.find((kind) => kind.letter === letter).name}${shortName({ layer, head })}`;
+    const { kind, layer, head } = headOfCode(code);
+    return `${NAMES_OF_KINDS[kind]}${shortName({ layer, head })}`;
   }).join(", ");
 }
 

@@ -6,10 +6,11 @@
 import { writeAddress } from "../common/address.js";
 import { button, el, listenForResize } from "../common/base.js";
 import { makeField } from "./glance-field.js";
-import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent } from "./glance-playback.js";
+import { firstDifference, makePlayback, stepDuration, unsureWords } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
 import { makeStrip, withHead } from "./glance-strip.js";
 import { headName, setExactNames } from "../common/naming.js";
+import { wholePercent } from "../common/numbers.js";
 import { unpack } from "../trace/packing.js";
 import { glanceData, translatedWords } from "../trace/glance-data.js";
 import { unpackTrace } from "../trace/packed-trace.js";

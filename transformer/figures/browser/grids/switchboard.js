@@ -2,7 +2,7 @@
 // the data of figures/switchboard.py; `report({ off })` is called for every switch.
 
 import { button, colours, el, indices, listenForResize, moveInGrid, setIfChanged } from "../common/base.js";
-import { headOfCode, readOff, writeOff } from "../common/head-codes.js";
+import { headOfCode, KINDS, LETTERS, readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
 import { unpack } from "../trace/packing.js";
 import { paintThumb } from "../common/thumbnail.js";
@@ -61,9 +61,9 @@ export function switchboardView(container, report) {
   // Row 0 and column 0 are the edges: a head is at { row: layer + 1, column: head + 1 }.
   function makeGrid(kind) {
     const labelOf = (row, column) => {
-      if (!row && !column) return kind.label;
-      if (!row) return `${kind.label}, head ${displayNumber(column - 1)} of every layer`;
-      return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
+      if (!row && !column) return KINDS[kind];
+      if (!row) return `${KINDS[kind]}, head ${displayNumber(column - 1)} of every layer`;
+      return `${KINDS[kind]}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
     };
     const cellOf = (row, column) => {
       const head = row && column;
@@ -73,36 +73,35 @@ export function switchboardView(container, report) {
         role: "switch",
         "aria-label": labelOf(row, column),
         title: labelOf(row, column),
-        "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
+        "data-head": head ? `${LETTERS[kind]}${row - 1}.${column - 1}` : null,
         tabindex: row === 1 && column === 1 ? "0" : "-1",
       });
     };
     const cells = indices(header.n_layers + 1).map((row) =>
       indices(header.n_heads + 1).map((column) => cellOf(row, column))
     );
-    const label = `${kind.label}. ${KIND_KEYS}`;
+    const label = `${KINDS[kind]}. ${KIND_KEYS}`;
     const grid = el("div", { class: "hu-grid", role: "group", "aria-label": label }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
     grid.addEventListener("keydown", (event) => moveInGrid(event, cells));
-    return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
+    return { kind, cells, node: el("section", {}, el("h2", {}, KINDS[kind]), grid) };
   }
 
   const edgeText = (row, column) => row || column ? displayNumber(Math.max(row, column) - 1) : "all";
 
   // The names of the heads that are off.
   function namesOff(heads) {
-    const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
     return writeOff(heads, header).split(",").map((code) => {
-      const { letter, layer, head } = headOfCode(code);
-      return `${labels[letter]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
+      const { kind, layer, head } = headOfCode(code);
+      return `${KINDS[kind]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
     }).join(", ");
   }
 
   // The heads that a cell switches.
-  function headsAt({ letter }, row, column) {
+  function headsAt(kind, row, column) {
     const layers = row ? [row - 1] : indices(header.n_layers);
     const heads = column ? [column - 1] : indices(header.n_heads);
-    return layers.flatMap((layer) => heads.map((head) => `${letter}${layer}.${head}`));
+    return layers.flatMap((layer) => heads.map((head) => `${LETTERS[kind]}${layer}.${head}`));
   }
 
   function toggle(kind, row, column) {
@@ -121,7 +120,7 @@ export function switchboardView(container, report) {
 
   function drawSwitches(grid, theme) {
     const { kind, cells } = grid;
-    const thumbs = parts.get(`thumbs.${kind.name}`);
+    const thumbs = parts.get(`thumbs.${kind}`);
     const [, heads, height, width] = thumbs.shape;
     const size = height * width;
     cells.forEach((rowCells, row) =>
@@ -137,7 +136,7 @@ export function switchboardView(container, report) {
       pictures.forEach(({ firstChild }, head) => {
         const start = (layer * heads + head) * size;
         const thumb = { values: thumbs.values.subarray(start, start + size), height, width };
-        paintThumb(firstChild, thumb, kind.name === "decoder", theme.ramp);
+        paintThumb(firstChild, thumb, kind === "decoder", theme.ramp);
       })
     );
   }

@@ -3,6 +3,7 @@
 // open: name })` is called to open a run.
 
 import { button, colours, el, svgNode } from "../common/base.js";
+import { wholePercent } from "../common/numbers.js";
 import { paintThumb } from "../common/thumbnail.js";
 import { unpack } from "../trace/packing.js";
 
@@ -107,7 +108,7 @@ const lossOf = ({ curve }) => (curve.length ? curve[curve.length - 1][1] : Infin
 export function progressText({ status, step, accuracy, curve }) {
   const parts = [status === "running" ? `step ${step.toLocaleString("en")}` : status];
   if (curve.length) parts.push(`loss ${curve[curve.length - 1][1].toFixed(2)}`);
-  if (accuracy !== null) parts.push(`${Math.round(100 * accuracy)}% correct`);
+  if (accuracy !== null) parts.push(`${wholePercent(accuracy)} correct`);
   return parts.join(" · ");
 }
 

@@ -3,8 +3,9 @@
 // is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
 // loaded, bytes } }.
 
+import { KINDS } from "../common/head-codes.js";
 import { nextMessages } from "../model/next-messages.js";
-import { headsOf, KIND_LETTERS, switchedOff, toMean, uniform } from "../model/hooks.js";
+import { headsOf, switchedOff, toMean, uniform } from "../model/hooks.js";
 import { forcedPrefix, Translator } from "../model/translator.js";
 import { symbolPieces } from "../model/vocabulary.js";
 import { LessonCase, unpackCase } from "../questions/case.js";
@@ -20,7 +21,7 @@ const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnai
 const HOOKS = { zero: switchedOff, uniform, mean: toMean }; // by the kind of ablation
 
 /** @type {any} */
-let site = null; // data from Python for all sentences: the models and their files, names of kinds, the explorer's fixed header
+let site = null; // data from Python for all sentences: the models and their files, the explorer's fixed header
 /** @type {Map<string, Promise<Translator>>} */
 const translators = new Map();
 /** @type {Map<string, import("../model/translator.js").Trace>} */
@@ -245,8 +246,8 @@ async function getTraces(translator, request, kind = request.kind) {
 // The data of switchboard.js.
 function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
-  const kinds = Object.entries(KIND_LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
-  const parts = kinds.map(({ name }) => {
+  const kinds = Object.keys(KINDS);
+  const parts = kinds.map((name) => {
     const pooled = Array.from(
       { length: n_layers },
       (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS),

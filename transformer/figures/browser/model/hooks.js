@@ -74,13 +74,10 @@ export function siteNames({ n_layers }) {
   ];
 }
 
-export const KIND_LETTERS = { e: "encoder", d: "decoder", c: "cross" };
-
 // Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
 /** @param {string} off @param {any} config @returns {HeadName[]} */
 export function headsOf(off, { n_layers, n_heads }) {
-  return [...readOff(off, { n_layers, n_heads })].map(headOfCode).filter(({ letter }) => letter in KIND_LETTERS)
-    .map(({ letter, layer, head }) => ({ kind: KIND_LETTERS[letter], layer, head }));
+  return [...readOff(off, { n_layers, n_heads })].map(headOfCode).filter(({ kind }) => kind);
 }
 
 // Switches heads off: sets their outputs, the input of W^O, to 0.

@@ -6,7 +6,7 @@ import { ARROWS, button, clampIndex, el, tokenText } from "../common/base.js";
 import { shorten } from "../common/token-labels.js";
 import { headName, layerName, sentenceCase, tokenName } from "../common/naming.js";
 import { fixed } from "../common/numbers.js";
-import { KINDS } from "../common/options.js";
+import { KINDS } from "../common/head-codes.js";
 import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
 import { calculationOf, calculationSteps, maxAbsOf, plainToken } from "./querykey-calculation.js";
 

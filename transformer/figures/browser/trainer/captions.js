@@ -1,11 +1,11 @@
 // What a run shows, in sentences made from the numbers that are drawn.
 
-import { headOfCode } from "../common/head-codes.js";
+import { headOfCode, KINDS } from "../common/head-codes.js";
 import { headName, layerName } from "../common/naming.js";
 import { accuracyByLength } from "./curves.js";
-import { HEAD_KINDS } from "./heads.js";
 import { MODEL_NAMES } from "./knobs.js";
-import { percent, reachedStep } from "./verdict.js";
+import { wholePercent } from "../common/numbers.js";
+import { reachedStep } from "./verdict.js";
 
 const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
 const CLEAR_LOSS = 0.4; // of the share of right outputs, more than the samples of an evaluation vary
@@ -40,7 +40,7 @@ export function caption(run) {
   const ends = run.state === "finished";
   if (!settings.causal && loss !== undefined && loss < 0.1 && share < FAILED) {
     return `The loss is ${loss.toFixed(2)}, yet only ${
-      percent(share)
+      wholePercent(share)
     } of the outputs are right: without the mask, the model ` +
       "saw in training the very tokens that it must write, and now there is nothing to copy.";
   }
@@ -48,22 +48,22 @@ export function caption(run) {
   const now = follower ? last.linkShares[follower.layer][follower.head] : 0;
   const followed = follower
     ? `Step ${follower.step}: cross-attention ${headName(follower)} put ${
-      percent(follower.share)
+      wholePercent(follower.share)
     } of its weight on the right source ` +
-      `tokens for the first time (step ${last.step}: ${percent(now)}).`
+      `tokens for the first time (step ${last.step}: ${wholePercent(now)}).`
     : "";
   const reached = reachedStep(run);
-  if (reached !== null) return `${followed} 99 % of the outputs were right at step ${reached}.`.trim();
+  if (reached !== null) return `${followed} 99% of the outputs were right at step ${reached}.`.trim();
   if (ends && share < FAILED && settings.positions === "none") {
     return `After ${last.step} steps ${
-      percent(share)
+      wholePercent(share)
     } of the outputs are right: without positions the model sees a bag of tokens and ` +
       "cannot tell their order.";
   }
-  if (ends) return `${followed} After ${last.step} steps ${percent(share)} of the outputs are right.`.trim();
+  if (ends) return `${followed} After ${last.step} steps ${wholePercent(share)} of the outputs are right.`.trim();
   return followed ||
     `Step ${last.step}: ${
-      percent(share)
+      wholePercent(share)
     } of the outputs are right; no head puts half of its weight on the right source tokens yet.`
       .replace(last.linkShares ? "" : "; no head puts half of its weight on the right source tokens yet", "");
 }
@@ -75,7 +75,9 @@ export function comparison(runs) {
   if (!results.length) return "";
   const [first, last] = [results[0].groups[0], results[0].groups.at(-1)];
   const models = results.map(({ run, groups }) =>
-    `${MODEL_NAMES[run.started.settings.model]} ${percent(groups[0].share)} and ${percent(groups.at(-1).share)}`
+    `${MODEL_NAMES[run.started.settings.model]} ${wholePercent(groups[0].share)} and ${
+      wholePercent(groups.at(-1).share)
+    }`
   );
   const text = `Right outputs for inputs of ${first.from} to ${first.to} and of ${last.from} to ${last.to} symbols: ${
     models.join("; ")
@@ -89,11 +91,11 @@ export function comparison(runs) {
     : text;
 }
 
-// When the runs first wrote 99 % of the outputs without an error.
+// When the runs first wrote 99% of the outputs without an error.
 /** @param {Run} run */
 const reachedText = (run) => {
   const step = reachedStep(run);
-  return step === null ? "" : `99 % at step ${step}`;
+  return step === null ? "" : `99% at step ${step}`;
 };
 
 // In a comparison of models, the first run is named by its model too.
@@ -116,9 +118,8 @@ export function runState(run) {
 
 // "c1.2" as "cross-attention layer 2, head 3".
 function codeName(code) {
-  const { letter, layer, head } = headOfCode(code);
-  const kind = HEAD_KINDS.find((entry) => entry.letter === letter).name.toLowerCase();
-  return `${kind} ${head === undefined ? layerName(layer) : headName({ layer, head })}`;
+  const { kind, layer, head } = headOfCode(code);
+  return `${KINDS[kind].toLowerCase()} ${head === undefined ? layerName(layer) : headName({ layer, head })}`;
 }
 
 // What a fork changed: "without cross-attention layer 2, head 3", "with learning rate 0.001".

@@ -1,7 +1,7 @@
 // The buttons that pause, step and restart the runs, and a line about the selected one.
 
 import { button, el } from "../common/base.js";
-import { percent } from "./verdict.js";
+import { wholePercent } from "../common/numbers.js";
 
 const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
 
@@ -35,6 +35,6 @@ function statusOf({ at, records, evaluations }) {
   const [record, evaluation] = [records.at(-1), evaluations.at(-1)];
   const parts = [`step ${at}`];
   if (record) parts.push(`loss ${record.loss.toFixed(2)}`);
-  if (evaluation) parts.push(`${percent(evaluation.correct / evaluation.count)} of outputs right`);
+  if (evaluation) parts.push(`${wholePercent(evaluation.correct / evaluation.count)} of outputs right`);
   return parts.join(" · ");
 }

@@ -1,7 +1,7 @@
 // Curves of all runs over the steps: loss, accuracy and learning rate; and the tree of forks below them on the same axis.
 
 import { button, el, svgNode } from "../common/base.js";
-import { percent } from "./verdict.js";
+import { wholePercent } from "../common/numbers.js";
 
 const MAX_POINTS = 300;
 const LENGTH_GROUPS = 5;
@@ -89,14 +89,17 @@ export function makeChart(title, unit, format, axisName = "step") {
   return { node, draw };
 }
 
+export const lossText = (loss) => loss.toFixed(loss < 0.1 ? 3 : 2);
+export const twoDigits = (value) => String(Number(value.toPrecision(2)));
+
 /** @typedef {import("./runs.js").Run} Run */
 
 // Loss, right outputs and learning rate of all runs, each from its fork on.
 export function makeCurves() {
-  const loss = makeChart("Loss", "nats per token", (value) => value.toFixed(value < 0.1 ? 3 : 2));
-  const accuracy = makeChart("Right outputs", "share of held-out examples", percent);
-  const rate = makeChart("Learning rate", "step size of Adam", (value) => String(Number(value.toPrecision(2))));
-  const lengths = makeChart("Right outputs by length", "of the input", percent, "length");
+  const loss = makeChart("Loss", "nats per token", lossText);
+  const accuracy = makeChart("Right outputs", "share of held-out examples", wholePercent);
+  const rate = makeChart("Learning rate", "step size of Adam", twoDigits);
+  const lengths = makeChart("Right outputs by length", "of the input", wholePercent, "length");
 
   /** @param {{ run: Run, name: string, colour: string, isSelected: boolean }[]} shown */
   function draw(shown, lastStep) {

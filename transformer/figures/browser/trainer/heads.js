@@ -2,16 +2,12 @@
 // head off from this step on, in a fork.
 
 import { button, el, listenForPointing } from "../common/base.js";
+import { KINDS, LETTERS } from "../common/head-codes.js";
 import { headName, shortName } from "../common/naming.js";
 import { paintPixels } from "../common/thumbnail.js";
 
-export const HEAD_KINDS = [
-  { kind: "encoder", letter: "e", name: "Encoder self-attention" },
-  { kind: "decoder", letter: "d", name: "Decoder self-attention" },
-  { kind: "cross", letter: "c", name: "Cross-attention" },
-];
-
-const SHOWN_KINDS = [2, 1, 0]; // the numbers of HEAD_KINDS, cross-attention first
+/** @type {Kind[]} */
+const ORDER_OF_KINDS = ["cross", "decoder", "encoder"];
 const MAX_COLUMNS = 8;
 const NO_HEADS =
   "This model has no attention: all that its decoder knows of the source is one vector, the encoder's last state.";
@@ -19,12 +15,16 @@ const NO_HEADS =
 /** @typedef {import("../training/protocol.d.ts").Example} Example */
 
 // The weights of one head of an example as [rows, columns, values].
-/** @param {Example} example */
+/** @param {Example} example @param {Kind} kind */
 export function headWeights({ src, tgt, layers, heads, kinds, attention }, kind, layer, head) {
-  const shapes = [[src.length, src.length], [tgt.length, tgt.length], [tgt.length, src.length]];
+  const shapes = {
+    encoder: [src.length, src.length],
+    decoder: [tgt.length, tgt.length],
+    cross: [tgt.length, src.length],
+  };
   let start = 0;
-  for (let k = 0; k < kind; k++) {
-    if (kinds.includes(HEAD_KINDS[k].kind)) start += layers * heads * shapes[k][0] * shapes[k][1];
+  for (const before of kinds.slice(0, kinds.indexOf(kind))) {
+    start += layers * heads * shapes[before][0] * shapes[before][1];
   }
   const [rows, columns] = shapes[kind];
   start += (layer * heads + head) * rows * columns;
@@ -33,7 +33,7 @@ export function headWeights({ src, tgt, layers, heads, kinds, attention }, kind,
 
 /**
  * @param {(code: string) => void} onClick called with "c0.1"
- * @param {(head: { kind: number, layer: number, head: number } | null) => void} onPoint
+ * @param {(head: { kind: Kind, layer: number, head: number } | null) => void} onPoint
  * @param {(name: string, isChosen: boolean) => string} [titleOf] of a head
  */
 export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
@@ -60,19 +60,18 @@ export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
 
   function build({ layers, heads, kinds }) {
     cells = [];
-    const shown = SHOWN_KINDS.filter((kind) => kinds.includes(HEAD_KINDS[kind].kind));
+    const shown = ORDER_OF_KINDS.filter((kind) => kinds.includes(kind));
     const none = shown.length ? [] : [el("p", { class: "hu-note" }, NO_HEADS)];
     node.replaceChildren(
       ...none,
       ...shown.map((kind) => {
-        const { letter, name } = HEAD_KINDS[kind];
         const columns = Math.min(layers * heads, MAX_COLUMNS);
         const grid = el("div", { class: "hu-trainer-grid", style: `--columns: ${columns}; --heads: ${heads}` });
         for (let layer = 0; layer < layers; layer++) {
           for (let head = 0; head < heads; head++) {
             const canvas = el("canvas", { "aria-hidden": "true" });
-            const code = `${letter}${layer}.${head}`;
-            const fullName = `${name.toLowerCase()} ${headName({ layer, head })}`;
+            const code = `${LETTERS[kind]}${layer}.${head}`;
+            const fullName = `${KINDS[kind].toLowerCase()} ${headName({ layer, head })}`;
             const click = ({ detail }) => detail < 2 && onClick(code); // a double click is one
             const content = [canvas, el("span", {}, shortName({ layer, head }))];
             const node = button(content, click, { class: null, "aria-label": fullName });
@@ -82,7 +81,7 @@ export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
             grid.append(node);
           }
         }
-        return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, name), grid);
+        return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, KINDS[kind]), grid);
       }),
     );
   }

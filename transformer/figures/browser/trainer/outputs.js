@@ -37,4 +37,5 @@ function parts({ src, output, gold, correct }) {
   return [withoutEnds(src).join(" "), el("span", { class: "hu-note" }, " → "), ...written, el("b", {}, mark)];
 }
 
-const withoutEnds = (tokens) => tokens.filter((token) => token !== "</s>" && token !== "<s>");
+// The tokens without start and end.
+export const withoutEnds = (tokens) => tokens.filter((token) => token !== "</s>" && token !== "<s>");

@@ -10,7 +10,6 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions.comparison import Comparison
-from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
@@ -83,7 +82,6 @@ def _heads(cached_trace: CachedTrace) -> None:
     view = state.view(Home)
     data = switchboard_data(
         cached_trace.packed,
-        KINDS,
         view.off,
         large=view.size == "large",
     )
