@@ -57,6 +57,9 @@ def test_a_sentence_is_translated_as_in_python(
         wait_until_ready(page)
         expected = en_fr.translate(text, method="greedy").text
         assert translation_when_finished(page).split() == expected.split(), text
+    field.fill(TEXT)
+    page.reload()  # at once: the address already has the text
+    expect(field).to_have_value(TEXT)
 
 
 @pytest.mark.journey

@@ -9,7 +9,9 @@ export function writeAddress(state, defaults) {
     if (state[name] !== defaults[name]) params.set(name, state[name]);
   }
   const query = params.toString();
-  history.replaceState(history.state, "", location.pathname + (query ? `?${query}` : ""));
+  try {
+    history.replaceState(history.state, "", location.pathname + (query ? `?${query}` : ""));
+  } catch { /* Safari allows 100 changes in ten seconds; a later one writes what this one would have */ }
 }
 
 // Split one of the app's addresses into the page ("" for the first), the query, and the part before both.

@@ -2,11 +2,12 @@
 // what is being typed.
 
 import { button, el } from "../common/base.js";
+import { listenForText } from "../common/text-field.js";
 
 const TYPING_DELAY_MS = 100; // ms after the last key
 
-// `onText()` is called for a new text to translate, `onDepth(name)` for another depth of the page.
-export function makeField(onText, onDepth = (_) => undefined) {
+// `onInput()` is called at every key, `onText()` for a new text to translate, `onDepth(name)` for another depth of the page.
+export function makeField({ onInput, onText, onDepth }) {
   const name = el("span", { class: "hu-label" });
   const area = el("textarea", {
     rows: 1,
@@ -19,26 +20,16 @@ export function makeField(onText, onDepth = (_) => undefined) {
   const depths = el("div", { class: "hu-segments hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
   const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
-  let [timer, shownExamples] = [0, ""];
+  let shownExamples = "";
 
-  area.addEventListener("input", () => {
-    fitHeight();
-    clearTimeout(timer);
-    timer = setTimeout(reportText, TYPING_DELAY_MS);
-  });
-  area.addEventListener("blur", () => timer && reportText());
-  area.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing) return;
-    event.preventDefault(); // Enter ends the sentence
-    reportText();
-  });
-
-  function reportText() {
-    clearTimeout(timer);
-    timer = 0;
+  const typing = listenForText(area, TYPING_DELAY_MS, () => {
     markExample();
     onText();
-  }
+  });
+  area.addEventListener("input", () => {
+    fitHeight();
+    onInput();
+  });
 
   function fitHeight() {
     area.style.height = "auto";
@@ -60,7 +51,7 @@ export function makeField(onText, onDepth = (_) => undefined) {
     return button(text, () => {
       area.value = text;
       fitHeight();
-      reportText();
+      typing.report();
     });
   }
 
@@ -69,7 +60,7 @@ export function makeField(onText, onDepth = (_) => undefined) {
     name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
     area.placeholder = data.hint;
     if (data.languages[0]) area.lang = data.languages[0];
-    if (fromServer && !timer && area.value !== data.typed) area.value = data.typed;
+    if (fromServer && !typing.isPending && area.value !== data.typed) area.value = data.typed;
     if (JSON.stringify(data.examples) !== shownExamples) {
       shownExamples = JSON.stringify(data.examples);
       examples.replaceChildren(...data.examples.map(exampleButton));
@@ -87,5 +78,5 @@ export function makeField(onText, onDepth = (_) => undefined) {
     fitHeight();
   }
 
-  return { node, area, draw, fitHeight, close: () => clearTimeout(timer) };
+  return { node, area, draw, fitHeight, close: typing.close };
 }

@@ -40,7 +40,11 @@ export function glanceView(root, report) {
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
   let pointedHead = /** @type {Head | null} */ (null); // in the strip; its bands are drawn instead of the shown head's
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
-  const field = makeField(() => requestTranslation(), (depth) => report({ depth }));
+  const field = makeField({
+    onInput: () => data && writeText(data.off), // at once, so that a reload keeps it
+    onText: () => requestTranslation(),
+    onDepth: (depth) => report({ depth }),
+  });
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
   const playback = makePlayback({
     force: (alternative) =>
@@ -70,13 +74,7 @@ export function glanceView(root, report) {
     if (!withAlternatives) {
       clearTimeout(dimTimer);
       dimTimer = setTimeout(() => frame.classList.add("hu-busy"), DIM_DELAY_MS);
-      if (pendingText.trim()) {
-        writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText, off }), {
-          model: "",
-          text: data.default_text,
-          off: "",
-        });
-      }
+      writeText(off);
     }
     data.off = off;
     report({
@@ -86,6 +84,14 @@ export function glanceView(root, report) {
       off,
       with_alternatives: withAlternatives,
     });
+  }
+
+  // The address has the text of the field, and the heads that are off.
+  function writeText(off) {
+    const text = field.area.value;
+    if (!text.trim()) return;
+    const defaults = { model: "", text: data.default_text, off: "" };
+    writeAddress(/** @type {any} */ ({ model: data.model, text, off }), defaults);
   }
 
   function show(answerOrBytes) {

@@ -3,6 +3,7 @@
 
 import { button, el } from "../common/base.js";
 import { explorerView } from "../explorer/explorer.js";
+import { listenForText } from "../common/text-field.js";
 import { textProblem } from "./live-client.js";
 import { ablationOf, waitingNote } from "./live-heads.js";
 import { arrayOf } from "../trace/packing.js";
@@ -14,7 +15,10 @@ const EXPLORE_DELAY_MS = 250; // ms after the last key
 // those of the explorer's views that it shows.
 export function explorePage(container, context, names = Object.keys(context.tabs)) {
   const hasCompare = names.includes("compare");
-  const other = liveField("Compare with another sentence");
+  const other = liveField(
+    "Compare with another sentence",
+    (text) => change({ other: text || null, ...(text ? { off: null, ablation: null, view: "compare" } : {}) }),
+  );
   const beam = el("input", { type: "checkbox" });
   const changedHeadsNote = el("p", { class: "hu-live-note" });
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
@@ -105,9 +109,6 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     context.write(fields);
     draw();
   };
-  other.onText((text) =>
-    change({ other: text || null, ...(text ? { off: null, ablation: null, view: "compare" } : {}) })
-  );
   beam.addEventListener("change", () => change({ method: beam.checked ? "beam" : null }));
   return { draw };
 }
@@ -129,35 +130,19 @@ function allows({ bounds, choices, form }, text) {
   return new RegExp(`^(?:${form})$`).test(text);
 }
 
-// A sentence field: `onText(callback)` registers a callback for its text, called after a short pause.
-/** @param {string} label */
-export function liveField(label) {
+// A sentence field; `onText` is called with its text after a short pause.
+/** @param {string} label @param {(text: string) => void} onText */
+export function liveField(label, onText) {
   const area = el("textarea", { rows: 1, spellcheck: "false" });
   const name = el("span", { class: "hu-label" }, label);
   const node = el("label", { class: "hu-live-field" }, name, area);
-  let timer = 0;
+  const typing = listenForText(area, EXPLORE_DELAY_MS, () => onText(area.value.trim()));
   return {
     node,
     set(text, { reads, languages, hint }) {
       name.textContent = languages[0] ? `${label}, in ${reads}` : label;
       area.placeholder = hint;
-      if (!timer && area.value !== text) area.value = text;
-    },
-    onText(callback) {
-      const reportText = () => {
-        timer = 0;
-        callback(area.value.trim());
-      };
-      area.addEventListener("input", () => {
-        clearTimeout(timer);
-        timer = setTimeout(reportText, EXPLORE_DELAY_MS);
-      });
-      area.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" || event.isComposing) return;
-        event.preventDefault();
-        clearTimeout(timer);
-        reportText();
-      });
+      if (!typing.isPending && area.value !== text) area.value = text;
     },
   };
 }

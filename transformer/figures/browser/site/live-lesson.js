@@ -46,7 +46,10 @@ export function openLesson(tabs, site, lesson) {
   const client = makeClient(site, (loading) => {
     if (!loading.model || loading.model === model) progress.show(loading);
   }, ROOT);
-  const textField = liveField("Ask about your own sentence");
+  const textField = liveField("Ask about your own sentence", (typed) => {
+    visitorText = typed;
+    ask();
+  });
   const models = modelSelect(site);
   const lessonButton = button("Ask about the lesson's sentence", () => {
     visitorText = null;
@@ -237,10 +240,6 @@ export function openLesson(tabs, site, lesson) {
     return el("div", { class: "hu hu-file hu-lesson-check" }, button("Check", check), status);
   }
 
-  textField.onText((typed) => {
-    visitorText = typed;
-    ask();
-  });
   models.addEventListener("change", () => {
     if (site.models[models.value].languages[0] !== site.models[model].languages[0]) visitorText = null;
     model = models.value;
