@@ -14,7 +14,7 @@ import torch
 from transformer import figures
 from transformer.figures import heatmap
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.theme import RAMP
+from transformer.figures.theme import RAMP, text_on
 
 BROWSER = Path(figures.__file__).parent / "browser"
 STREAMLIT_CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
@@ -34,6 +34,12 @@ def luminance(colour: str) -> float:
 def contrast(first: str, second: str) -> float:
     dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_is_readable_on_every_colour_of_the_ramp() -> None:
+    for dark, ramp in RAMP.items():
+        for number, colour in enumerate(ramp):
+            assert contrast(text_on(number / (len(ramp) - 1), dark), colour) >= 4.5
 
 
 def hue_distance(first: str, second: str) -> float:

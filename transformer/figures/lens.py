@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer.figures.theme import RAMP, theme
+from transformer.figures.theme import RAMP, text_on, theme
 
 ROW_HEIGHT = 27  # pixels
 MAX_LABELLED_POSITIONS = 48
@@ -53,10 +53,10 @@ def lens_map(
     ]
     labels = [
         [
-            _word(names[0], names[0] == chosen_token)
-            for names, chosen_token in zip(row, chosen, strict=True)
+            _word(names[0], names[0] == chosen_token, text_on(share, dark))
+            for names, chosen_token, share in zip(row, chosen, row_shares, strict=True)
         ]
-        for row in tokens
+        for row, row_shares in zip(tokens, probabilities[:, :, 0], strict=True)
     ]
     figure = go.Figure(
         go.Heatmap(
@@ -91,9 +91,10 @@ def _hover_text(names: Sequence[str], shares: Float[np.ndarray, " k"]) -> str:
     return "<br>".join(lines)
 
 
-def _word(token: str, right: bool) -> str:
+def _word(token: str, right: bool, colour: str) -> str:
     shortened = token if len(token) <= _MAX_WORD_LETTERS else token[: _MAX_WORD_LETTERS - 1] + "…"
-    return f"<b>{_plain(shortened)}</b>" if right else _plain(shortened)
+    word = f"<b>{_plain(shortened)}</b>" if right else _plain(shortened)
+    return f'<span style="color: {colour}">{word}</span>'
 
 
 def _plain(text: str) -> str:

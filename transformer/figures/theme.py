@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import plotly.io
 
@@ -41,6 +42,18 @@ for _name, _ink in TEXT_COLOURS.items():
             "yaxis": AXIS,
         }
     )
+
+
+def text_on(share: float, dark: bool) -> str:
+    """Return black or white, whichever has more contrast on the colour of `RAMP` at this weight.
+
+    As `textOn` of `browser/common/base.js`; Plotly's own choice has 3 : 1 on the middle blues.
+    """
+    ramp = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in RAMP[dark]])
+    at = np.linspace(0, 1, len(ramp))
+    parts = np.array([np.interp(share, at, channel) for channel in ramp.T]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return "#000000" if linear @ [0.2126, 0.7152, 0.0722] > 0.179 else "#ffffff"  # WCAG 2.2
 
 
 def theme(dark: bool) -> str:
