@@ -34,7 +34,6 @@ export function figure1View(container, report) {
     canvas.setAttribute("aria-label", header.caption);
     canvas.style.setProperty("--width", width);
     canvas.style.setProperty("--height", height);
-    canvas.style.aspectRatio = `${width} / ${height}`;
     canvas.replaceChildren(
       drawArrows(drawing),
       ...drawing.frames.map((area, index) => drawFrame(area, index ? "Decoder" : "Encoder", header.layers)),
@@ -191,7 +190,7 @@ function drawArrows({ size: [width, height], arrows, residuals }) {
     ]);
   return svgNode(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" },
     ...drawn(residuals, "hu-residual"),
     ...drawn(arrows, "hu-arrow"),
   );
