@@ -1,7 +1,7 @@
 // A table of weights as coloured cells: queries down, keys across. `layoutCells` computes the layout,
 // `drawTable` draws it, `cellAt` finds the cell at a point; all in CSS pixels.
 
-import { ARROWS, clampIndex, el } from "./base.js";
+import { ARROWS, clampIndex, el, rowNodes, tokenText } from "./base.js";
 import { paintPixels } from "./thumbnail.js";
 import {
   drawColumnLabel,
@@ -112,6 +112,30 @@ export const cornerOf = (layout, cell) => [
 export function showCellTooltip(stage, cell, lines) {
   const [x, y] = cornerOf(stage.layout, cell);
   stage.showTooltip(lines, x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
+}
+
+// The tooltip's lines about a cell's row and column.
+/** @param {Matrix} m @param {Cell} cell */
+export const cellNames = (m, { row, column }) => [
+  el("span", {}, ...rowNodes(m.rows[row])),
+  el("span", {}, m.masked(row, column) ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),
+];
+
+// Listens to a table on this stage. `hover(cell)` is called for the cell under the pointer and with null when a mouse
+// leaves the table, `click(cell)` for a click, `move(key)` for an arrow key and `deselect()` for Escape.
+export function listenForCells(stage, { hover, click = (_) => undefined, move, deselect }) {
+  const { canvas } = stage;
+  const cellUnder = (event) => (stage.layout ? cellAt(stage.layout, event.offsetX, event.offsetY) : null);
+  canvas.addEventListener("pointermove", (event) => hover(cellUnder(event)));
+  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hover(null));
+  canvas.addEventListener("click", (event) => click(cellUnder(event)));
+  canvas.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") deselect();
+    else if (event.key in ARROWS) move(event.key);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
 }
 
 // The whole table, as a span.

@@ -1,8 +1,16 @@
 // The Compare view: one head for two sentences, two checkpoints or a forced token, and the difference over the
 // common tokens.
 
-import { ARROWS, button, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
-import { cellAt, fullSpan, isSameCell, layoutCells, neighbourCell, showCellTooltip } from "../common/cells.js";
+import { button, clampIndex, el } from "../common/base.js";
+import {
+  cellNames,
+  fullSpan,
+  isSameCell,
+  layoutCells,
+  listenForCells,
+  neighbourCell,
+  showCellTooltip,
+} from "../common/cells.js";
 import {
   compareFigure,
   compareTable,
@@ -150,8 +158,6 @@ function compareView(ctx) {
           : paintDifferences(pen, layout, tables, ctx, cell),
     });
     const heading = el("h3", {});
-    const { canvas } = stage;
-
     function paint() {
       stage.draw(
         `${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Use the arrow keys to read the weights.`,
@@ -173,21 +179,14 @@ function compareView(ctx) {
       if (panelCell) showCellTooltip(stage, panelCell, describeDifference(tables, cell));
     }
 
-    canvas.addEventListener("pointermove", (event) => {
-      const panelCell = stage.layout && cellAt(stage.layout, event.offsetX, event.offsetY);
-      selectCell(panelCell && (panelIndex < 2 ? commonCell(tables, panelCell, panelIndex) : panelCell));
+    const selectInPanel = (panelCell) =>
+      selectCell(panelCell && panelIndex < 2 ? commonCell(tables, panelCell, panelIndex) : panelCell);
+    listenForCells(stage, {
+      hover: selectInPanel,
+      move: (key) => tables && selectInPanel(neighbourCell(key, cellInPanel(cell), table())),
+      deselect: () => selectCell(null),
     });
-    canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && selectCell(null));
-    canvas.addEventListener("blur", () => selectCell(null));
-    canvas.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") selectCell(null);
-      else if (event.key in ARROWS && tables) {
-        const next = neighbourCell(event.key, cellInPanel(cell), table());
-        selectCell(panelIndex < 2 ? commonCell(tables, next, panelIndex) : next);
-      } else return;
-      event.preventDefault();
-      event.stopPropagation();
-    });
+    stage.canvas.addEventListener("blur", () => selectCell(null));
     return { node: el("figure", { class: "hu-head" }, heading, stage.node), stage, draw, paint, heading };
   }
 
@@ -259,7 +258,6 @@ const commonCell = ({ rows, columns }, cell, sideIndex) => ({
 
 function describeDifference({ m, inA, inB }, { row, column }) {
   const index = row * m.nColumns + column;
-  const entry = m.rows[row];
   const sideTexts = [inA[index], inB[index]].map((weight, i) =>
     `${"AB"[i]} ${Number.isNaN(weight) ? "has no such cell" : showWeight(weight, m.top)}`
   );
@@ -267,8 +265,7 @@ function describeDifference({ m, inA, inB }, { row, column }) {
   return [
     el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[index], m.top)}`),
     ...(masked ? [] : sideTexts.map((line) => el("span", {}, line))),
-    el("span", {}, ...rowNodes(entry)),
-    el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),
+    ...cellNames(m, { row, column }),
   ];
 }
 

@@ -1,13 +1,15 @@
 // The Heatmap view: the weights of one head, or of several combined, with their colour scale, bars for row sums
 // and column means, and zoom for long sentences.
 
-import { ARROWS, clampIndex, el, rowNodes, tokenText } from "../common/base.js";
+import { clampIndex, el } from "../common/base.js";
 import {
   cellAt,
+  cellNames,
   drawTable,
   inSpan,
   isSameCell,
   layoutCells,
+  listenForCells,
   MARGINAL_SIZE,
   neighbourCell,
   showCellTooltip,
@@ -47,13 +49,11 @@ export function heatmapView(ctx) {
     const described = cell || pinnedOf(m, ctx.state);
     const { layout } = stage;
     if (!described || !layout || !inSpan(layout.span, described)) return stage.showTooltip(null);
-    const entry = m.rows[described.row];
     const masked = m.masked(described.row, described.column);
     const weight = m.values[described.row * m.nColumns + described.column];
     showCellTooltip(stage, described, [
       el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
-      el("span", {}, ...rowNodes(entry)),
-      el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
+      ...cellNames(m, described),
     ]);
   }
 
@@ -62,25 +62,23 @@ export function heatmapView(ctx) {
     cell = next;
     draw();
   }
-  const cellUnder = (event) => (stage.layout ? cellAt(stage.layout, event.offsetX, event.offsetY) : null);
-  canvas.addEventListener("pointermove", (event) => setHoveredCell(cellUnder(event)));
-  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && setHoveredCell(null));
-  canvas.addEventListener("click", (event) => {
-    const clicked = cellUnder(event);
-    const isPinned = isSameCell(clicked, pinnedOf(m, ctx.state));
-    ctx.set(clicked && !isPinned ? firstPositions(m, clicked) : { row: -1, column: -1 });
+  const zoomBy = (steps) => ({ zoom: clampIndex(ctx.state.zoom + steps, MAX_ZOOM_STEPS + 1) });
+  listenForCells(stage, {
+    hover: setHoveredCell,
+    click: (clicked) => {
+      const isPinned = isSameCell(clicked, pinnedOf(m, ctx.state));
+      ctx.set(clicked && !isPinned ? firstPositions(m, clicked) : { row: -1, column: -1 });
+    },
+    move: (key) => ctx.set(firstPositions(m, neighbourCell(key, pinnedOf(m, ctx.state), m))),
+    deselect: () => ctx.set({ row: -1, column: -1, zoom: 0 }),
   });
-  canvas.addEventListener("dblclick", (event) => {
-    const clicked = cellUnder(event);
-    if (clicked) ctx.set({ ...firstPositions(m, clicked), zoom: clampIndex(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
+  canvas.addEventListener("dblclick", ({ offsetX, offsetY }) => {
+    const clicked = stage.layout && cellAt(stage.layout, offsetX, offsetY);
+    if (clicked) ctx.set({ ...firstPositions(m, clicked), ...zoomBy(1) });
   });
   canvas.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") ctx.set({ row: -1, column: -1, zoom: 0 });
-    else if (event.key === "+" || event.key === "-") {
-      ctx.set({ zoom: clampIndex(ctx.state.zoom + (event.key === "+" ? 1 : -1), MAX_ZOOM_STEPS + 1) });
-    } else if (event.key in ARROWS) {
-      ctx.set(firstPositions(m, neighbourCell(event.key, pinnedOf(m, ctx.state), m)));
-    } else return;
+    if (event.key !== "+" && event.key !== "-") return;
+    ctx.set(zoomBy(event.key === "+" ? 1 : -1));
     event.preventDefault();
     event.stopPropagation();
   });

@@ -2,13 +2,13 @@
 // values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
-import { ARROWS, colours, el, listenForResize, tokenText } from "../common/base.js";
+import { colours, el, listenForResize, tokenText } from "../common/base.js";
 import {
-  cellAt,
   drawTable,
   fullSpan,
   isSameCell,
   layoutCells,
+  listenForCells,
   neighbourCell,
   showCellTooltip,
 } from "../common/cells.js";
@@ -145,26 +145,16 @@ export function contributionsView(container, report) {
       stage.node,
       el("figcaption", { class: "hu-legend" }, bar.node, unitNote),
     );
-    const { canvas } = stage;
-    const cellUnderPointer = (event) => (stage.layout ? cellAt(stage.layout, event.offsetX, event.offsetY) : null);
-    canvas.addEventListener("pointermove", (event) => {
-      hover(cellUnderPointer(event));
-      showTooltip();
+    listenForCells(stage, {
+      hover: (next) => {
+        hover(next);
+        showTooltip();
+      },
+      click: (clicked) => select(isSameCell(clicked, cell) ? null : clicked),
+      move: (key) => select(neighbourCell(key, cell, m)),
+      deselect: () => select(null),
     });
-    canvas.addEventListener("pointerleave", (event) => {
-      stage.showTooltip(null);
-      if (event.pointerType === "mouse") hover(null);
-    });
-    canvas.addEventListener("click", (event) => {
-      const clicked = cellUnderPointer(event);
-      select(isSameCell(clicked, cell) ? null : clicked);
-    });
-    canvas.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") select(null);
-      else if (event.key in ARROWS) select(neighbourCell(event.key, cell, m));
-      else return;
-      event.preventDefault();
-    });
+    stage.canvas.addEventListener("pointerleave", () => stage.showTooltip(null));
 
     function showTooltip() {
       if (!hovered || !stage.layout) return stage.showTooltip(null);
