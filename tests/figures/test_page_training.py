@@ -307,12 +307,14 @@ def test_tasks_have_the_examples_of_python(tmp_path: Path) -> None:
         assert len(result["examples"]) == len(expected)
 
 
-def test_tasks_have_the_options_of_python(tmp_path: Path) -> None:
-    options = _run("options", tmp_path)
-    assert {*options} == {*TASKS}
-    for name in {*options} - {"french"}:  # its sentences are written by Python, at one level
+def test_tasks_have_the_titles_and_options_of_python(tmp_path: Path) -> None:
+    tasks = _run("titles_and_options", tmp_path)
+    assert {name: task["title"] for name, task in tasks.items()} == {
+        name: task.title for name, task in TASKS.items()
+    }
+    for name in {*tasks} - {"french"}:  # its sentences are written by Python, at one level
         expected = {key: [*values] for key, values in TASKS[name].options.items()}
-        assert options[name] == expected, name
+        assert tasks[name]["options"] == expected, name
 
 
 def test_french_sentences_are_trained_from_the_file_of_the_site(tmp_path: Path) -> None:

@@ -72,7 +72,8 @@ const commands = {
       return { symbols, examples: drawExamples(strata, count, new Random(1)) };
     }),
 
-  options: () => Object.fromEntries(Object.entries(TASKS).map(([name, { options }]) => [name, options])),
+  titles_and_options: () =>
+    Object.fromEntries(Object.entries(TASKS).map(([name, { title, options }]) => [name, { title, options }])),
 
   // A few steps on given sentence pairs, and where the heads look then.
   pairs() {

@@ -143,7 +143,7 @@ export const TASKS = {
       })),
   },
   cipher: {
-    title: "Replace every letter",
+    title: "Substitution cipher",
     symbols: ALPHABET,
     options: { ...options(10, 26), key: [0, 9999, 1] },
     training: {},
@@ -153,7 +153,7 @@ export const TASKS = {
     },
   },
   induction: {
-    title: "Continue a sequence",
+    title: "Continue a sequence (induction)",
     symbols: [...ALPHABET, "|"],
     options: { max_letters: [2, 20, 6] },
     training: { steps: 1500, batch: 48, learning_rate: 0.004 },
@@ -165,7 +165,7 @@ export const TASKS = {
       })),
   },
   dates: {
-    title: "Rewrite dates",
+    title: "Dates to ISO form",
     symbols: [...DIGITS, ",", "-", ...MONTHS, ...WEEKDAYS.slice(1), "sunday"],
     options: { styles: [1, 3, 3], years: [1, 100, 100] },
     training: { steps: 800 },
@@ -213,7 +213,7 @@ export const TASKS = {
       }),
   },
   modular: {
-    title: "Subtract modulo p",
+    title: "Subtract modulo p (grokking)",
     symbols: ["-", ...range(0, MAX_MODULUS).map((number) => `n${number}`)],
     options: { modulus: [5, MAX_MODULUS, 23] },
     validShare: 0.3,
@@ -237,7 +237,7 @@ export const TASKS = {
   },
   // Its grammar is written in Python only (transformer/text/grammar/), which writes its pairs into `pairsFile`.
   french: {
-    title: "Where French puts adjectives",
+    title: "English to French, a small grammar",
     symbols: [],
     options: {},
     training: { steps: 1200, batch: 64, learning_rate: 0.004 },
