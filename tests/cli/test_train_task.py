@@ -45,6 +45,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
         (["--task", "copy", "--start-from", "x"], "omit --start-from or --task"),
         (["pairs.tsv", "--task", "copy"], "omit the files or --task"),
         (["pairs.tsv", "--option", "longest=3"], "--option needs --task"),
+        (["pairs.tsv", "--add", "more.tsv=-1"], "a number above 0, such as more.tsv=0.5, not"),
         ([], "or a task with --task"),
     ],
 )

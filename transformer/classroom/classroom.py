@@ -83,14 +83,19 @@ class Classroom:
         teaching_code: str = "",
     ) -> None:
         self.code, self.teaching_code = code, teaching_code
-        self.race = ""
-        self._race_runs: dict[str, str] = {}
         self._max_members, self._lock = max_members, threading.RLock()
-        self._teachers = {teacher: teacher_name}  # names by visitor; the first opened the class
-        self._leader = teacher
         self.measured = MeasuredQuestions(
             self._lock, lambda visitor: visitor in self._members, self._notify
         )
+        self._forget_all()
+        self._teachers[teacher] = teacher_name
+        self._leader, self._is_leading, self.ended = teacher, True, False
+
+    def _forget_all(self) -> None:
+        """Delete all data of the class."""
+        self.race = self._leader = ""
+        self._race_runs: dict[str, str] = {}
+        self._teachers: dict[str, str] = {}  # names by visitor; the first opened the class
         self._members: dict[str, Member] = {}
         self._tab_runs: dict[str, TabRun] = {}  # the last of each visitor
         self._solved_cases: dict[str, tuple[int, ...]] = {}  # of the bug clinic, by visitor
@@ -98,12 +103,11 @@ class Classroom:
         self._n_joined = 0
         self._not_following: set[str] = set()
         self._recent_views: deque[ViewToFollow] = deque(maxlen=MAX_RECENT_VIEWS)
-        self._is_leading = True
         self._answered: dict[str, set[str]] = {}  # visitors by question, without their answers
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
-        self.ended = False
+        self.measured.clear()
 
     # Teachers
 
@@ -414,22 +418,8 @@ class Classroom:
         """End the class and delete its data; called by `Classes`."""
         with self._lock:
             listeners = [on_change for _, on_change in self._listeners.values()]
-            for collection in (
-                *(
-                    self._members,
-                    self._removed,
-                    self._not_following,
-                    self._recent_views,
-                    self._answered,
-                    self._tab_runs,
-                    self._solved_cases,
-                ),
-                *(self._counts, self._shown, self._listeners, self._race_runs),
-                *(self._teachers, self.measured),
-            ):
-                collection.clear()
-            self._leader = self.teaching_code = self.race = ""
-            self.ended, self._is_leading = True, False
+            self._forget_all()
+            self.teaching_code, self.ended, self._is_leading = "", True, False
         for on_change in listeners:
             on_change(False)
 

@@ -171,15 +171,8 @@ def batch_plan(
 
     A batch of n pairs is padded to n * (longest source + longest target) ids, at most
     `batch_tokens`; a single longer pair is a batch by itself. The plan depends only on `seed` and
-    `epoch`. Raises ValueError for arrays of unequal length or a size below 1.
+    `epoch`.
     """
-    if src_lengths.shape != tgt_lengths.shape:
-        raise ValueError(
-            f"There are {len(src_lengths)} source lengths and {len(tgt_lengths)} target lengths; "
-            "the numbers must be equal."
-        )
-    if batch_tokens < 1:
-        raise ValueError(f"batch_tokens is {batch_tokens}; it must be at least 1.")
     if len(src_lengths) == 0:
         return []
     random = np.random.default_rng([seed, epoch])

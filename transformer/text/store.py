@@ -57,8 +57,6 @@ class TokenStore:
         only when it is complete. Raises ValueError if no pair remains or more than half of the
         tokens are unknown to the vocabulary, and any error of `pairs`.
         """
-        if chunk < 1:
-            raise ValueError(f"chunk is {chunk}; it must be at least 1.")
         ids_type = pa.uint16() if len(vocabulary) <= 1 << 16 else pa.int32()
         fields = [(side, pa.list_(pa.field("id", ids_type, False))) for side in ("src", "tgt")]
         metadata = {

@@ -25,6 +25,7 @@ from transformer.text.symbols import SPECIAL, special_options, symbol_model
 # Fixed, because SentencePiece writes the number into the model: the same text gives the same bytes
 # (and the same hash) on every machine.
 _TRAIN_THREADS = 4
+_MAX_SENTENCES = 1_000_000  # sentences from which pieces are learned
 
 
 class Vocabulary:
@@ -53,44 +54,29 @@ class Vocabulary:
                 )
 
     @classmethod
-    def train(
-        cls,
-        sentences: Iterable[str],
-        size: int,
-        *,
-        model_type: str = "unigram",
-        threads: int = 0,
-        max_sentences: int = 1_000_000,
-    ) -> Vocabulary:
+    def train(cls, sentences: Iterable[str], size: int) -> Vocabulary:
         """Learn `size` pieces from a stream of sentences (both languages in one stream).
 
-        `model_type` is "unigram" or "bpe". The result is deterministic; `threads=0` means a fixed
-        number, so that the file is the same on every machine. From a stream longer than
-        `max_sentences`, a uniform sample of that size is kept in memory.
-        Raises ValueError if the text is too small for `size`, or `size` too small for the text's
-        characters; errors raised by `sentences` are passed on unchanged.
+        The result is deterministic. From a stream longer than `_MAX_SENTENCES`, a uniform sample of
+        that size is kept in memory. Raises ValueError if the text is too small for `size`, or
+        `size` too small for the text's characters; errors raised by `sentences` are passed on
+        unchanged.
         """
-        if model_type not in ("unigram", "bpe"):
-            raise ValueError(f'model_type is "{model_type}"; it must be "unigram" or "bpe".')
-        if size < 1:
-            raise ValueError(f"The vocabulary's size is {size}; it must be at least 1.")
-        if max_sentences <= 100:  # SentencePiece samples no fewer
-            raise ValueError(f"max_sentences is {max_sentences}; it must be more than 100.")
         stream = _SentenceStream(sentences)
         buffer = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(stream),
                 model_writer=buffer,
-                model_type=model_type,
+                model_type="unigram",
                 vocab_size=size,
                 byte_fallback=True,
                 # Soft: with a small text, the result shows how many pieces it can give.
                 hard_vocab_limit=False,
                 normalization_rule_name="nmt_nfkc",
-                input_sentence_size=max_sentences,
+                input_sentence_size=_MAX_SENTENCES,
                 shuffle_input_sentence=True,
-                num_threads=threads or _TRAIN_THREADS,
+                num_threads=_TRAIN_THREADS,
                 minloglevel=2,
                 **special_options(),
             )
