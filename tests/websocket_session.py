@@ -92,12 +92,6 @@ class Session:
         button = self.elements["button", label]
         return self.rerun(WidgetState(id=button.id, trigger_value=True), trigger=True)
 
-    def slide(self, label: str, value: float) -> float:
-        """Move a slider; return the milliseconds of the script run."""
-        widget = WidgetState(id=self.elements["slider", label].id)
-        widget.double_array_value.data.append(value)
-        return self.rerun(widget)
-
     def fill(self, label: str, text: str) -> None:
         """Type into a field of a form; the next click sends it."""
         element = self.elements["text_input", label]

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit
+from tests.pages.conftest import TEACHER_TOKEN, Visit
 from transformer.classroom import Classroom
 from transformer.figures.packing import unpack
 from transformer.ui.base.registry import CLASS
 from transformer.ui.base.visitor import new_id
 from transformer.ui.services import live_classes
-
-TEACHER_TOKEN = "teacher-token-for-tests"
-
-
-@pytest.fixture
-def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    file = tmp_path / "limits.toml"
-    file.write_text(f'teacher_token = "{TEACHER_TOKEN}"\nclass_members = 2\n')
-    monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
-    return TEACHER_TOKEN
 
 
 def with_visitor_id(app: AppTest) -> AppTest:

@@ -37,6 +37,7 @@ from transformer.ui.widgets.lessons import browser_questions
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
+TEACHER_TOKEN = "teacher-token-for-tests"
 TEXT_KINDS = ("markdown", "caption", "header", "subheader", "info", "warning", "html")
 
 
@@ -210,6 +211,14 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def browser_questions_answered(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the questions that the browser makes, before a page is drawn."""
     monkeypatch.setattr(browser_questions, "stored", browser_answer)
+
+
+@pytest.fixture
+def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    file = tmp_path / "limits.toml"
+    file.write_text(f'teacher_token = "{TEACHER_TOKEN}"\nclass_members = 2\n')
+    monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
+    return TEACHER_TOKEN
 
 
 @pytest.fixture

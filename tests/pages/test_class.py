@@ -19,7 +19,6 @@ from tests.pages.class_visits import (
     page_markdown,
     press,
     rerun,
-    token,
     with_visitor_id,
 )
 from tests.pages.conftest import ROOT, Visit, messages, view
@@ -33,7 +32,7 @@ from transformer.ui.widgets.lessons.progress import _KEY as guesses_key
 from transformer.ui.widgets.lessons.progress import Guess
 
 CHECKPOINTS = ROOT / "checkpoints"
-__all__ = ["token"]  # a fixture
+pytestmark = pytest.mark.usefixtures("token")
 
 
 def progress(app: AppTest) -> list[Any]:
@@ -44,7 +43,6 @@ def progress_texts(app: AppTest) -> str:
     return "\n".join(bar.text for bar in progress(app))
 
 
-@pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     # The link works on this machine only.
@@ -82,7 +80,6 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     assert class_line_data(student) == {}
 
 
-@pytest.mark.usefixtures("token")
 def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None:
     app = with_visitor_id(visit(CLASS))
     field(app, "Token").input("not the token")
@@ -104,7 +101,7 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     assert only_class().members() == ()
 
 
-@pytest.mark.usefixtures("token", "browser_questions_answered")
+@pytest.mark.usefixtures("browser_questions_answered")
 def test_a_question_is_answered_together(visit: Visit) -> None:
     name = "umbrella"
     question = prepared(
@@ -156,7 +153,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert f"**{labels[wrong]}**" not in page_markdown(bob)
 
 
-@pytest.mark.usefixtures("browser_questions_answered", "token")
+@pytest.mark.usefixtures("browser_questions_answered")
 def test_a_class_asks_also_in_a_browser_where_an_earlier_group_has_answered(visit: Visit) -> None:
     name = "umbrella"
     teacher = open_as_teacher(visit, folder=CHECKPOINTS)

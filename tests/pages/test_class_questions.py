@@ -19,7 +19,6 @@ from tests.pages.class_visits import (
     open_as_teacher,
     press,
     rerun,
-    token,
     with_visitor_id,
 )
 from tests.pages.class_visits import page_markdown as markdown
@@ -31,9 +30,9 @@ from transformer.ui.pages.classroom import questions
 from transformer.ui.services import downloads
 from transformer.ui.services.class_updates import message
 
-__all__ = ["token"]  # a fixture
 SCRIPT = "<script>alert(1)</script>"
 TABLE = '<table class="hu-rounds">'
+pytestmark = pytest.mark.usefixtures("token")
 
 
 def main_text(app: AppTest) -> str:
@@ -78,7 +77,6 @@ def downloaded_file(app: AppTest, name: str) -> pd.DataFrame:
     return pd.read_csv(io.StringIO(content.removeprefix(questions.UTF_8_MARK)))
 
 
-@pytest.mark.usefixtures("token")
 def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     classroom = only_class()
@@ -125,7 +123,6 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     assert "50% before" in main_text(teacher)  # still on the teacher's page
 
 
-@pytest.mark.usefixtures("token")
 def test_invalid_questions_are_reported_and_their_text_is_kept(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     ask(teacher, "Why?", "")
@@ -147,7 +144,6 @@ def test_invalid_questions_are_reported_and_their_text_is_kept(visit: Visit) -> 
     assert "'=HYPERLINK(1)" in list(downloaded_file(teacher, "votes.csv")["option"])
 
 
-@pytest.mark.usefixtures("token")
 def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     curie = open_as_teacher(visit, "pages/inside.py")
     classroom = only_class()
@@ -183,7 +179,6 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     assert classroom.teacher_names() == ("Ms Curie",)
 
 
-@pytest.mark.usefixtures("token")
 def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     classroom = only_class()
@@ -220,7 +215,6 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
 
 
-@pytest.mark.usefixtures("token")
 def test_a_student_cannot_open_the_projector_window(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann", screen="1")

@@ -18,7 +18,6 @@ from tests.pages.class_visits import (
     press,
     rerun,
     run_cards,
-    token,
 )
 from tests.pages.conftest import Visit
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
@@ -29,7 +28,6 @@ from transformer.training.recipe import make_run_config
 from transformer.training.run_config import PairsRun
 from transformer.ui.services.class_updates import message
 
-__all__ = ["token"]  # a fixture
 pytestmark = pytest.mark.usefixtures("token")
 TRAIN = "pages/train.py"
 

@@ -18,17 +18,17 @@ from transformer.ui.services import shared
 
 PROGRAM = """
 import threading, torch
-thread_counts, session_started = [], threading.Event()
+thread_counts, app_imported = [], threading.Event()
 def compute():
-    session_started.wait()
+    app_imported.wait()
     (torch.ones(300, 300) @ torch.ones(300, 300)).sum()
     thread_counts.append(torch.get_num_threads())
 earlier_thread = threading.Thread(target=compute)
 earlier_thread.start()
-session = threading.Thread(target=lambda: __import__("transformer.ui.widgets.page"))
-session.start()
-session.join()
-session_started.set()
+server = threading.Thread(target=lambda: __import__("app"))
+server.start()
+server.join()
+app_imported.set()
 earlier_thread.join()
 later_thread = threading.Thread(target=compute)
 later_thread.start()
@@ -36,24 +36,14 @@ later_thread.join()
 print(*thread_counts)
 """
 
-SERVER = "import app, torch; print(torch.get_num_threads())"
-
 
 def test_every_session_computes_with_one_thread() -> None:
-    """Test a thread created before the first session imports the page, and one created after it."""
+    """Test a thread created before the server imports the app, and one created after it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "4"}
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
     )
     assert process.stdout.split() == ["1", "1"]
-
-
-def test_the_server_sets_threads_before_the_first_session() -> None:
-    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
-    process = subprocess.run(
-        [sys.executable, "-c", SERVER], env=environment, capture_output=True, text=True, check=True
-    )
-    assert process.stdout.split() == ["1"]
 
 
 def test_pages_run_without_streamlit_magic() -> None:
