@@ -44,6 +44,14 @@ def open_run(app: AppTest, name: str) -> AppTest:
     return app
 
 
+def open_race(app: AppTest, race: str) -> AppTest:
+    app.switch_page(TRAIN)
+    app.query_params.update(race=race, run="")
+    app.run()
+    assert not app.exception
+    return app
+
+
 def test_the_teacher_sees_all_runs_by_name_and_stops_the_waiting_ones(
     visit: Visit, jobs: Jobs
 ) -> None:
@@ -97,7 +105,7 @@ def test_a_run_of_several_students_has_one_card_with_their_names(visit: Visit, j
     assert (card["curve"], card["accuracy"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
-def test_a_class_race_gives_every_student_a_run_and_a_link_to_the_race(
+def test_a_class_race_gives_every_student_a_run_and_the_teacher_controls_it(
     visit: Visit, jobs: Jobs
 ) -> None:
     jobs.limits = replace(jobs.limits, runs_per_visitor=50)
@@ -138,34 +146,13 @@ def test_a_class_race_gives_every_student_a_run_and_a_link_to_the_race(
     assert sum(label.startswith("Your run: ") for label in links) == runs_by_owner[visitors[0]]
     for app in (ann, teacher):
         assert any("race of the class" in link.proto.label for link in app.get("page_link"))
-    only_class().end()
-
-
-def open_race(app: AppTest, race: str) -> AppTest:
-    app.switch_page(TRAIN)
-    app.query_params.update(race=race, run="")
-    app.run()
-    assert not app.exception
-    return app
-
-
-def test_a_teacher_controls_the_race_of_the_class_and_its_students_do_not(
-    visit: Visit, jobs: Jobs
-) -> None:
-    jobs.limits = replace(jobs.limits, runs_per_visitor=50)
-    teacher = open_as_teacher(visit)
-    press(teacher, "Stop leading")
-    ann = join_as_student(visit, only_class(), "Ann")
-    join_as_student(visit, only_class(), "Bob")
-    rerun(teacher).selectbox(key="class-race").select("warm-up").run()
-    press(teacher, "Start the race")
-    race = only_class().race
-    student_page = page_markdown(open_race(ann, race))
+    # The teacher controls the race, and the students do not.
+    student_page = page_markdown(open_race(ann, update["race"]))
     assert "Someone else started this race, with some of your runs" in student_page
     assert "Stop the whole race" not in {element.label for element in ann.button}
     teacher.switch_page(TRAIN).run()
     assert "someone else's" not in page_markdown(teacher)
-    assert "Someone else" not in page_markdown(open_race(teacher, race))
+    assert "Someone else" not in page_markdown(open_race(teacher, update["race"]))
     assert "You started this race" in page_markdown(teacher)
     press(teacher, "Stop the whole race")
     assert {info.status for info in jobs.runs()} == {"cancelled"}

@@ -61,8 +61,7 @@ def test_a_preview_is_drawn_before_anything_is_measured(
         np.testing.assert_allclose(drawn, preview.values[kind] / largest, atol=1e-6)
 
 
-@pytest.mark.usefixtures("stored_reports")
-def test_measured_importance_has_three_grids_each(
+def test_measured_importance_has_three_grids_each_and_two_definitions(
     visit: Visit, stored_reports: dict[str, dict[str, Any]]
 ) -> None:
     app = open_experiment(visit)
@@ -71,12 +70,6 @@ def test_measured_importance_has_three_grids_each(
     assert "Preview" not in main_text(app)
     worse = sum(row["loss_low"] > 0 for row in stored_reports["ablation"]["table"])
     assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in main_text(app)
-
-
-def test_importance_has_two_definitions(
-    visit: Visit, stored_reports: dict[str, dict[str, Any]]
-) -> None:
-    app = open_experiment(visit)
     assert "equation 2" in main_text(app)
     table = [row for row in stored_reports["importance"]["table"] if row["kind"] == "encoder"]
 

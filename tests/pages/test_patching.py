@@ -56,7 +56,7 @@ def sweep(model_folder: Path) -> PatchingSweep:
     return patching_sweep(translator, PAIR["text"], PAIR["other"])
 
 
-def test_the_sweep_is_computed_once_and_shown_in_four_ways(
+def test_the_sweep_is_computed_once_and_shown_in_four_ways_and_as_code(
     visit: Visit, model_folder: Path, sweep: PatchingSweep
 ) -> None:
     app = visit(PAGE, model_folder, **PAIR)
@@ -81,11 +81,7 @@ def test_the_sweep_is_computed_once_and_shown_in_four_ways(
             assert len(figures[0]["layout"]["yaxis"]["ticktext"]) == len(expected[0])
             assert len(figures[1]["layout"]["xaxis"]["ticktext"]) == len(sweep.prefix_tokens)
     assert "restores" in main_text(app)
-
-
-def test_the_displayed_code_runs(visit: Visit, model_folder: Path, sweep: PatchingSweep) -> None:
     app = visit(PAGE, model_folder, **PAIR, exact="1")
-    measure(app, PATCH)
     (code,) = [element.value for element in app.code if "patching_sweep" in element.value]
     np.testing.assert_allclose(
         run_program(code)["sweep"].table["restored"], sweep.table["restored"], atol=1e-4

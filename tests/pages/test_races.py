@@ -52,7 +52,7 @@ def finish(jobs: Jobs, race_id: str, better: str, margin: float = 0.5) -> None:
         (path / "state.json").write_text(json.dumps(state))
 
 
-def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs) -> None:
+def test_a_race_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     assert all(start_button(app, name) for name in RACES)
     assert "9 settings × 3 seeds = 27 runs" in visible_text(app)
@@ -67,6 +67,13 @@ def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs)
     assert "a verdict needs 3 finished seeds of each side, and there are 0 and 0" in visible_text(
         app
     )
+    button(app, "Stop the whole race").click().run()
+    assert {run.info.status for run in race_runs(jobs)} == {"cancelled"}
+    assert "Stop the whole race" not in [element.label for element in app.button]
+    button(app, "Delete the race").click().run()
+    assert not app.exception
+    assert race_runs(jobs) == []
+    assert "race" not in app.query_params
 
 
 def test_a_race_over_the_limit_is_reported(visit: Visit, jobs: Jobs) -> None:
@@ -98,19 +105,6 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
     figures = app.get("plotly_chart")
     assert len(figures) == 1
     assert download_labels(app) == ["The table (.csv)"]
-
-
-def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
-    app = visit(PAGE)
-    start_button(app, "warm-up").click().run()
-    button(app, "Stop the whole race").click().run()
-    assert not app.exception
-    assert {run.info.status for run in race_runs(jobs)} == {"cancelled"}
-    assert "Stop the whole race" not in [element.label for element in app.button]
-    button(app, "Delete the race").click().run()
-    assert not app.exception
-    assert race_runs(jobs) == []
-    assert "race" not in app.query_params
 
 
 def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:

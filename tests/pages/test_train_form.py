@@ -103,19 +103,14 @@ def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> No
     assert not messages(app)
     assert "30 pairs (a tab between source and target), 1 of them held out" in visible_text(app)
     assert ">cat 2</th><td>chat 2</td>" in visible_text(app)
+    number_field(app, "Steps").set_value(30).run()  # the text is kept and not sent again
+    assert app.text_area[0].value == TSV
+    assert not app.text_area[0].proto.default
+    assert not app.text_area[0].proto.set_value
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}
     assert (jobs.folder(run.name).path / "pairs.tsv").read_text() == TSV
-
-
-def test_pasted_pairs_are_kept_and_not_sent_at_every_rerun(visit: Visit) -> None:
-    app = open_form(visit(PAGE), "own")
-    app.text_area[0].set_value(TSV).run()
-    number_field(app, "Steps").set_value(30).run()
-    assert app.text_area[0].value == TSV
-    assert not app.text_area[0].proto.default
-    assert not app.text_area[0].proto.set_value
 
 
 def test_steps_that_fit_many_pairs_are_estimated_from_some() -> None:
