@@ -87,7 +87,7 @@ def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suff
         (["   "], b"", "no text to translate"),
         (["word " * 600], b"", "at most 512"),
         ([], b"", "standard input is empty"),
-        ([], b"fine\nf\xe9e\n", "line 2 is not UTF-8 (byte 0xe9)"),
+        ([], b"fine\nf\xe9e\n", "line 2 is not UTF-8 (byte 0xe9 at"),
         ([TEXT, "--trace", "x.pt"], b"", ".npz or .json, not 'x.pt'"),
         (["--trace", "x.npz"], b"hello", "need the text as an argument"),
         ([TEXT, "--beam", "0"], b"", "beam_size must be at least 1"),

@@ -87,7 +87,7 @@ TABLE_ERRORS = {
     "latin-1": ("a\tb\nété\tsummer\n".encode("latin-1"), r"line 2 is not UTF-8 \(byte 0xe9 at"),
     "utf-16 with mark": (
         "a\tb\n".encode("utf-16"),
-        r"line 1 is not UTF-8 .*save the file as UTF-8",
+        r"line 1 is not UTF-8 .*save it as UTF-8",
     ),
     "utf-16 without": ("a\tb\n".encode("utf-16-le"), r"line 1 contains a NUL character; .*UTF-8"),
 }

@@ -7,7 +7,6 @@ import io
 import json
 import math
 import sys
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +20,7 @@ from transformer.cli.options import (
 )
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.inference.device import describe_computed
-from transformer.text.corpus import split_bytes
+from transformer.text.corpus import decoded_lines
 from transformer.text.files import write_text
 from transformer.text.visible import is_blank
 from transformer.training.console import log
@@ -76,7 +75,7 @@ def _translate_lines(
     cannot be translated, with an error message and exit code 1: lines stay aligned."""
     n_read = n_rejected = 0
     Decoding.of(decoding)  # report errors in the options once, not for every line
-    lines = _stdin_lines()
+    lines = decoded_lines(cast(io.BufferedReader, sys.stdin.buffer), "standard input")
     while batch := list(islice(lines, 32)):
         reasons = {number: _rejection_reason(translator, line) for number, line in enumerate(batch)}
         texts = [line for number, line in enumerate(batch) if reasons[number] is None]
@@ -106,19 +105,6 @@ def _rejection_reason(translator: Translator, line: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def _stdin_lines() -> Iterator[str]:
-    for number, raw_line in enumerate(
-        split_bytes(cast(io.BufferedReader, sys.stdin.buffer)), start=1
-    ):
-        try:
-            yield raw_line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"standard input, line {number} is not UTF-8 (byte {raw_line[error.start]:#04x}): "
-                "convert it first, for example with iconv -t utf-8"
-            ) from error
 
 
 def _save_trace(trace: Trace, path: Path) -> None:

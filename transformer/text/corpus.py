@@ -232,25 +232,9 @@ def read_lines(path: PathLike) -> Iterator[str]:
                     )
             is_gzip = str(path).endswith(".gz") or beginning.startswith(b"\x1f\x8b")
             file = gzip.GzipFile(fileobj=raw_file) if is_gzip else raw_file
-            for number, raw_line in enumerate(split_bytes(file), start=1):
-                if len(raw_line) > MAX_LINE_BYTES:
-                    raise CorpusError(
-                        f"{path}, line {number} has more than {MAX_LINE_BYTES:,} bytes; put "
-                        "each sentence on its own line."
-                    )
-                if number == 1:
-                    raw_line = raw_line.removeprefix(b"\xef\xbb\xbf")
-                line = raw_line.decode("utf-8")
-                if "\0" in line:  # English UTF-16 without a BOM decodes as UTF-8 with NULs
-                    raise CorpusError(
-                        f"{path}, line {number} contains a NUL character; save the file as UTF-8."
-                    )
+            for line in decoded_lines(file, str(path)):
+                number += 1
                 yield line
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            f"{path}, line {number} is not UTF-8 (byte {error.object[error.start]:#04x} at "
-            f"position {error.start + 1}); save the file as UTF-8."
-        ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CorpusError(
             f"{path} is not a complete gzip file: it ends or is corrupt after line {number}; "
@@ -262,6 +246,27 @@ def read_lines(path: PathLike) -> Iterator[str]:
 
 class _Chunks(Protocol):
     def read1(self, size: int, /) -> bytes: ...
+
+
+def decoded_lines(file: _Chunks, name: str) -> Iterator[str]:
+    """Stream the lines of a binary file in UTF-8, without a byte order mark. Raises CorpusError,
+    with `name`, for a line in another encoding or of more than `MAX_LINE_BYTES`."""
+    for number, raw_line in enumerate(split_bytes(file), start=1):
+        if len(raw_line) > MAX_LINE_BYTES:
+            raise CorpusError(
+                f"{name}, line {number} has more than {MAX_LINE_BYTES:,} bytes; put each sentence "
+                "on its own line."
+            )
+        try:
+            line = raw_line.removeprefix(b"\xef\xbb\xbf" if number == 1 else b"").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{name}, line {number} is not UTF-8 (byte {error.object[error.start]:#04x} at "
+                f"position {error.start + 1}); save it as UTF-8."
+            ) from error
+        if "\0" in line:  # English UTF-16 without a BOM decodes as UTF-8 with NULs
+            raise CorpusError(f"{name}, line {number} contains a NUL character; save it as UTF-8.")
+        yield line
 
 
 def split_bytes(file: _Chunks) -> Iterator[bytes]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections import OrderedDict
 from threading import Lock
 
 from transformer.analysis.corpora import Corpus
 from transformer.jobs.shares import address_quota
+from transformer.text.corpus import decoded_lines
 from transformer.ui.services import shared
 
 MAX_UPLOADS = 64
@@ -48,19 +50,5 @@ def uploads() -> Uploads:
 
 
 def decode_text(content: bytes, name: str) -> str:
-    """Return the text of a file.
-
-    Raises:
-        ValueError: if it is not UTF-8.
-    """
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{name}, line {line} is not UTF-8 (byte {content[error.start]:#04x}); save the file "
-            "as UTF-8."
-        ) from error
-    if "\0" in text:  # UTF-16 without a byte order mark decodes to these
-        raise ValueError(f"{name} holds a NUL character; save the file as UTF-8.")
-    return text
+    """Return the text of a file. Raises ValueError if it is not UTF-8."""
+    return "\n".join(decoded_lines(io.BytesIO(content), name))
