@@ -26,7 +26,7 @@ from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.model.shapes import shapes_only
-from transformer.text import Vocabulary
+from transformer.text import Vocabulary, files
 from transformer.text.languages import Languages, languages_from_card, languages_from_name
 
 CONFIG, WEIGHTS, VOCABULARY, CARD = (
@@ -169,14 +169,9 @@ def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary)
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises CheckpointError for anything else."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError as error:
-        raise CheckpointError(f"{path} is nested too deeply") from error
-    except (OSError, ValueError) as error:  # JSON, UTF-8, a number of too many digits
+        return files.read_json(path)
+    except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is truncated or not JSON: {error}") from error
-    if not isinstance(values, dict):
-        raise CheckpointError(f"{path} must contain a JSON object, not {type(values).__name__}")
-    return values
 
 
 def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
