@@ -22,7 +22,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.harness import VIEWPORT, option_parser, report
+from benchmarks.harness import MEASURE_KEYSTROKE, VIEWPORT, option_parser, report
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run
 from tests.websocket_session import Session
 from transformer import Translator
@@ -53,24 +53,6 @@ RECORD_APPEARANCE = """(() => {
     look();
   });
 })();"""
-
-# Milliseconds from an input to the frame after its translation begins to appear, with the time that
-# the field waits for further letters.
-MEASURE_KEYSTROKE = """(text) => new Promise((done) => {
-  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
-  const root = views.find((view) => view && view.querySelector(".hu-glance"));
-  const [area, source] = [root.querySelector("textarea"), root.querySelector(".hu-glance-words")];
-  area.focus();
-  area.value = text;
-  const start = performance.now();
-  area.dispatchEvent(new Event("input", { bubbles: true }));
-  const look = () => {
-    const words = [...source.children].map((word) => word.textContent).join(" ");
-    const grows = words === text && root.querySelector(".hu-glance-lines .now");
-    requestAnimationFrame(grows ? () => done(performance.now() - start) : look);
-  };
-  look();
-})"""
 
 # Milliseconds from the click to the frame that follows the new picture.
 MEASURE_CLICK = """([layer, head]) => new Promise((done) => {
@@ -165,8 +147,10 @@ def report_opening(browser: Browser, address: str, bare_address: str, rounds: in
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()
         wait_for_script_run(page)
-        page.evaluate(MEASURE_KEYSTROKE, "Good morning.")
-        keystrokes = [float(page.evaluate(MEASURE_KEYSTROKE, text)) for text in SENTENCES]
+        page.evaluate(MEASURE_KEYSTROKE, ["Good morning.", ANIMATION])
+        keystrokes = [
+            float(page.evaluate(MEASURE_KEYSTROKE, [text, ANIMATION])) for text in SENTENCES
+        ]
         report("from a keystroke to the animation", keystrokes, "300")
 
 

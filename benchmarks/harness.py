@@ -1,4 +1,4 @@
-"""What several benchmarks share: their options, the sizes of a window, and the lines they print."""
+"""What several benchmarks share: their options, the window, a measurement, the lines they print."""
 
 from __future__ import annotations
 
@@ -11,6 +11,25 @@ if TYPE_CHECKING:  # a machine for `benchmarks.gpu` needs no browser
     from playwright.sync_api import ViewportSize
 
 VIEWPORT: ViewportSize = {"width": 1400, "height": 900}
+
+MEASURE_KEYSTROKE = """([text, selector]) => new Promise((done) => {
+  const views = [document, ...[...document.querySelectorAll("*")].map((node) => node.shadowRoot)];
+  const root = views.find((view) => view?.querySelector(".hu-glance textarea"));
+  const area = root.querySelector("textarea");
+  area.focus();
+  area.value = text;
+  const start = performance.now();
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  const look = () => {
+    const words = [...(root.querySelector(".hu-glance-words")?.children ?? [])];
+    const typed = words.map((word) => word.textContent).join(" ") === text;
+    const drawn = typed && root.querySelector(selector);
+    requestAnimationFrame(drawn ? () => done(performance.now() - start) : look);
+  };
+  look();
+})"""
+"""Milliseconds from an input to the frame after its translation and `selector` are on the page,
+with the time that the field waits for further letters."""
 
 
 def option_parser(description: str | None) -> argparse.ArgumentParser:

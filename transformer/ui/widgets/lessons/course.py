@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
+from transformer.ui.base.address import EXAMPLES
 from transformer.ui.base.registry import HOME
 from transformer.ui.widgets.lessons import interventions, mathematics, mistakes
 from transformer.ui.widgets.lessons.extra_lessons import (
@@ -14,11 +15,7 @@ from transformer.ui.widgets.lessons.extra_lessons import (
 )
 from transformer.ui.widgets.lessons.lesson import Lesson
 
-EVERYDAY_SENTENCES = (
-    "She has never seen the sea.",
-    "If it rains, we will stay at home.",
-    "Who gave you that red umbrella?",
-)
+EVERYDAY_SENTENCES = EXAMPLES[1:]
 
 CORE = (
     Lesson(

@@ -154,18 +154,18 @@ def class_guesses(name: str, labels: Sequence[str]) -> None:
     fragment(_answer_count, f"together-{name}", CLASS_POLL_SECONDS)(name)
 
 
-def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
-    """Draw how often each option was chosen. If `right` is given, mark that option, and draw
-    nothing while there are no answers."""
+def class_bars(name: str, labels: Sequence[str], right: int) -> None:
+    """Draw how often each option was chosen, with a mark on the right one; nothing while there are
+    no answers."""
     classroom = live_classes.current_class()
     counts = classroom.answers(name) if classroom else {}
     total = sum(counts.values())
-    if right is not None and not total:
+    if not total:
         return
     with st.container(key="lesson-answers", gap="xsmall"):
         for number, label in enumerate(labels):
             sign = ":material/check: " if number == right else ""
-            share = counts.get(number, 0) / max(1, total)
+            share = counts.get(number, 0) / total
             st.progress(share, text=f"{sign}{label} · **{counts.get(number, 0)}**")
 
 
