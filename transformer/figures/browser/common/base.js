@@ -132,6 +132,10 @@ export function listenForResize(node, redraw) {
 /** @param {number} count @returns {number[]} 0, 1, …, count − 1 */
 export const indices = (count) => Array.from({ length: count }, (_, i) => i);
 
+// The position of the greatest value, the first among equals.
+/** @param {ArrayLike<number>} values */
+export const argmax = (values) => Array.from(values).reduce((best, value, i, all) => (value > all[best] ? i : best), 0);
+
 export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count - 1);
 
 // Steps of the arrow keys as [right, down].

@@ -49,6 +49,14 @@ export const withNames = (labels) => ({
   },
 });
 
+// The labels of queries and keys of a kind; `writes` are the tokens that decoder queries write.
+/** @param {{ src: any, tgt: any, predicted: any }} sentence @param {string} kind */
+export const axisLabels = ({ src, tgt, predicted }, kind) => ({
+  rows: kind === "encoder" ? src : tgt,
+  columns: kind === "decoder" ? tgt : src,
+  writes: kind === "encoder" ? null : predicted,
+});
+
 /** @param {number} index of a layer or head, from 0 */
 export const displayNumber = (index) => String(index + 1);
 /** @param {number} layer */

@@ -1,15 +1,13 @@
 // The explorer's data: one packed trace or two, and what the views derive from them. Unpacks what figures/packing.py and
 // figures/packed_trace.py pack.
 
-import { hasExactNames, withNames } from "../common/naming.js";
+import { axisLabels, hasExactNames, withNames } from "../common/naming.js";
 import { clearest, pinWeights, thumbnails } from "../trace/explorer-data.js";
 import { measuresOf } from "../trace/head-measures.js";
-import { layersOfKind, unpackTrace } from "../trace/packed-trace.js";
+import { layersOfKind, unpackTrace, VECTORS } from "../trace/packed-trace.js";
 import { unpack } from "../trace/packing.js";
 import { alignTokens } from "../trace/token-diff.js";
 import { labelsOf } from "../trace/words.js";
-
-const VECTORS = ["query", "key", "value", "scores", "heads"];
 
 // `laterParts` has, by name, functions that return a promise of an array, which is loaded on demand. `onArrive` is
 // called when an array has been loaded.
@@ -76,15 +74,6 @@ function makeSide(description, number, part) {
     withNames(labelsOf(tokens))
   );
 
-  // Labels of queries and keys; `writes` are the tokens that decoder queries write.
-  function labels(kind) {
-    return {
-      rows: kind === "encoder" ? src : tgt,
-      columns: kind === "decoder" ? tgt : src,
-      writes: kind === "encoder" ? null : predicted,
-    };
-  }
-
   // { values: Float32Array(rows · columns), top } of one head.
   function weights(kind, layer, head) {
     const { shape: [, rows, columns], values } = trace.weights(kind, layer);
@@ -109,7 +98,7 @@ function makeSide(description, number, part) {
     tgt,
     predicted,
     number,
-    labels,
+    labels: (kind) => axisLabels({ src, tgt, predicted }, kind),
     weights,
     thumb: (kind, layer, head) => thumbs[kind][layer][head],
     pinWeights: byKind(trace.kinds, (kind) => pinWeights(trace, kind)),

@@ -2,7 +2,7 @@
 // the index of one.
 
 import { clampIndex, el } from "../common/base.js";
-import { hasExactNames, withNames } from "../common/naming.js";
+import { axisLabels, hasExactNames, withNames } from "../common/naming.js";
 import { labelsOf } from "../trace/words.js";
 
 export const stepName = (step) => step.toLocaleString("en");
@@ -67,11 +67,7 @@ export function makeFilm(header, parts) {
       n_heads,
       source: `Step ${stepName(steps[frame])}: ${plain(sentence.src)}`,
       text: plain(sentence.predicted),
-      labels: (kind) => ({
-        rows: kind === "encoder" ? src : tgt,
-        columns: kind === "decoder" ? tgt : src,
-        writes: kind === "encoder" ? null : predicted,
-      }),
+      labels: (kind) => axisLabels({ src, tgt, predicted }, kind),
       thumb: cells,
       weights: (kind, layer, head) => {
         const { values, top } = cells(kind, layer, head);

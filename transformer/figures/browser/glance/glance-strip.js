@@ -2,7 +2,7 @@
 // head, or the whole layer at the left, off or on again. `point(head)` is called with { layer, head } or null,
 // `toggle(off)` with the heads that are off, as in the address.
 
-import { button, colours, el, indices, listenForPointing, moveInGrid } from "../common/base.js";
+import { argmax, button, colours, el, indices, listenForPointing, moveInGrid } from "../common/base.js";
 import { withoutPunctuation } from "./glance-playback.js";
 import { headOfCode, readOff, writeOff } from "../common/head-codes.js";
 import { displayNumber, headName, layerName, shortName } from "../common/naming.js";
@@ -191,6 +191,6 @@ export function changeOf(before, after) {
   const isSame = before.length === after.length && before.every(({ text }, i) => text === after[i].text);
   if (!isSame) return { isSame, text: "", before: 0, after: 0 };
   const differences = before.map(({ p }, i) => Math.abs(p - after[i].p));
-  const word = differences.indexOf(Math.max(...differences));
+  const word = argmax(differences);
   return { isSame, text: before[word].text, before: before[word].p, after: after[word].p };
 }

@@ -2,19 +2,18 @@
 // marked.
 
 import { el, svgNode } from "../common/base.js";
+import { truncated } from "../common/naming.js";
 
 const CELL = 24;
 const LETTER = 7.2; // width of a letter of a label, about
 const MAX_NAME = 12; // letters of a label
 
-const shortened = (name) => [...name].length > MAX_NAME ? `${[...name].slice(0, MAX_NAME - 1).join("")}…` : name;
-
 /** @param {import("../questions/case.js").Picture} picture @param {boolean} answered */
 export function lessonPicture(picture, answered) {
   const { weights, caption, hidden, marked, rowsBefore, rowNamesHidden } = picture;
   const rows = picture.rows.slice(0, answered ? undefined : rowsBefore)
-    .map((name) => rowNamesHidden && !answered ? "?" : shortened(name));
-  const columns = picture.columns.map(shortened);
+    .map((name) => rowNamesHidden && !answered ? "?" : truncated(name, MAX_NAME));
+  const columns = picture.columns.map((name) => truncated(name, MAX_NAME));
   const widthOf = (names) => LETTER * Math.max(1, ...names.map((name) => [...name].length));
   const [left, top] = [10 + widthOf(rows), 12 + 0.75 * widthOf(columns)];
   const width = left + CELL * columns.length + 0.75 * widthOf(columns.slice(-1));

@@ -121,8 +121,11 @@ function weightedSum(weights, value) {
   return sums;
 }
 
+// The columns of a matrix of weights, with padding.
+export const paddedCount = (keys) => Math.ceil(keys / 8) * 8;
+
 // The heads' outputs (rows, d_model) of all sequences on a tape, and their weights: of each sequence and head a matrix
-// (queries, padded keys), one after the other, where `padded` rounds up to a multiple of 8. `table` has four integers
+// (queries, padded keys), one after the other. `table` has four integers
 // per sequence: first query row, queries, first key row, keys.
 /** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {number} nHeads @param {number} scale @param {boolean | number} causal */
 export function packedAttention(query, key, value, nHeads, scale, causal) {
@@ -135,7 +138,7 @@ export function packedAttention(query, key, value, nHeads, scale, causal) {
   for (let i = 0; i < sequences; i++) {
     const [queries, keys] = [query.starts[i + 1] - query.starts[i], key.starts[i + 1] - key.starts[i]];
     table.set([query.starts[i], queries, key.starts[i], keys], 4 * i);
-    count += nHeads * queries * Math.ceil(keys / 8) * 8;
+    count += nHeads * queries * paddedCount(keys);
   }
   const heads = query.result(query.shape);
   const weights = Object.assign(new Tensor([count], kernels.allocate(count)), { table });

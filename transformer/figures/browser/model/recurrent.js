@@ -8,6 +8,7 @@
 //
 // The methods are those of class Transformer, always on a tape.
 
+import { paddedCount } from "./attention.js";
 import { atSite, siteOf } from "./hooks.js";
 import { add, linear, lookup, Tensor } from "./tensor.js";
 
@@ -140,8 +141,6 @@ export function allocateWeights({ tape, starts }, memory) {
   }
   return Object.assign(new Tensor([count], tape.kernels.allocate(count)), { table, firsts });
 }
-
-const paddedCount = (keys) => Math.ceil(keys / 8) * 8;
 
 // The context c_i = Σ_j α_ij h_j of each query, with α_i = softmax(e_i) and e_ij = v · tanh(W s_{i−1} + U h_j) (Bahdanau et al.
 // 2015, eq. 5 and 6, and section A.1.2); `query` is W s, `key` is U h, `memory` is h.

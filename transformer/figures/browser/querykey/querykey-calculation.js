@@ -1,7 +1,7 @@
 // The numbers of the Query–key view: one weight computed from the vectors of the trace, and the text of each
 // step.
 
-import { clampIndex } from "../common/base.js";
+import { argmax, clampIndex } from "../common/base.js";
 import { hasExactNames, isSpecialToken, tokenName } from "../common/naming.js";
 import { fixed, showWeight } from "../common/numbers.js";
 
@@ -84,7 +84,7 @@ function openingRow({ shape, values }, kind, { rows: queries, columns: keys }) {
   const [rows, count] = shape;
   const dullness = Array.from({ length: rows }, (_, row) => {
     const shares = softmaxOf(values.subarray(row * count, (row + 1) * count), kind === "decoder" ? row + 1 : count);
-    const top = shares.indexOf(Math.max(...shares));
+    const top = argmax(shares);
     const isSpecial = isSpecialToken(queries.tokens[row]) || isSpecialToken(keys.tokens[top]);
     const isItself = kind !== "cross" && top === row;
     return Math.abs(shares[top] - CLEAR_SHARE) + Number(isSpecial || isItself);

@@ -186,8 +186,6 @@ export const roundedPercent = (share) => share >= 0.995 && share < 1 ? "more tha
 // A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
 export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
 
-/** @param {ArrayLike<number>} values */
-export const argmax = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
 /** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
 export const argsortDescending = (values) =>
   Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);

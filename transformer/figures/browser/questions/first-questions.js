@@ -1,7 +1,7 @@
 // Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax.
 
+import { argmax } from "../common/base.js";
 import {
-  argmax,
   argsortDescending,
   bold,
   CLEAR,

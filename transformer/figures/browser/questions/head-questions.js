@@ -1,7 +1,7 @@
 // Questions about heads: patterns, attention sinks, the mask, reordering, and what the matrix of cross-attention is.
 
+import { argmax } from "../common/base.js";
 import {
-  argmax,
   argsortDescending,
   bold,
   CLEAR,

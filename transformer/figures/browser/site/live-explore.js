@@ -4,8 +4,8 @@
 import { button, el } from "../common/base.js";
 import { explorerView } from "../explorer/explorer.js";
 import { listenForText } from "../common/text-field.js";
-import { textProblem } from "./live-client.js";
-import { ablationOf, waitingNote } from "./live-heads.js";
+import { ablationOf } from "./live-heads.js";
+import { makeRequests } from "./live-requests.js";
 import { arrayOf } from "../trace/packing.js";
 
 const BEAM_SIZE = 4; // beam size of the paper
@@ -21,9 +21,8 @@ export function explorePage(container, context, names = Object.keys(context.tabs
   );
   const beam = el("input", { type: "checkbox" });
   const changedHeadsNote = el("p", { class: "hu-live-note" });
-  const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const root = el("div", { hidden: "" }); // until it has something to show
-  const waiting = waitingNote();
+  const requests = makeRequests(context, "explore", show);
   const choices = el("div", { class: "hu hu-file hu-live-form", hidden: "" });
   if (!context.lesson) {
     choices.append(
@@ -32,7 +31,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     );
   }
   container.append(
-    el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, problem, waiting),
+    el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, requests.problem, requests.waiting),
     root,
     choices,
   );
@@ -48,7 +47,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     true,
   );
   root.firstElementChild.classList.add("hu-file");
-  let [visit, lastRequest] = [0, ""];
+  let [visit, lastSettings] = [0, ""];
 
   const requestFields = () => {
     const query = context.params();
@@ -66,7 +65,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     };
   };
 
-  async function draw() {
+  function draw() {
     const request = requestFields();
     other.set(request.other, context.modelInfo);
     beam.checked = request.beam > 1;
@@ -77,32 +76,27 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       ". ",
       button("All heads as trained", () => change({ off: null, ablation: null })),
     );
-    if (lastRequest === JSON.stringify(request)) return;
-    const settingsOf = (fields) => JSON.stringify({ ...fields, text: "", other: "", force: "" });
-    const hasSameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) &&
-      view.ctx.state?.force === (context.params().get("force") ?? "");
-    lastRequest = JSON.stringify(request);
-    problem.textContent = "";
-    if (textProblem(request.text, context.modelInfo)) return; // which the sentence's own field shows
-    try {
+    requests.send(request, () => {
+      const settings = JSON.stringify({ ...request, text: "", other: "", force: "" });
+      const hasSameSettings = settings === lastSettings &&
+        view.ctx.state?.force === (context.params().get("force") ?? "");
+      lastSettings = settings;
       if (!hasSameSettings) visit += 1;
-      const answer = await context.ask("explore", { ...request, start: startOf(context), visit });
-      if (!answer) return;
-      waiting.hidden = true;
-      root.hidden = choices.hidden = false;
-      problem.textContent = answer.refused;
-      view.show(answer.bytes, (store, header) => {
-        for (const meta of header.later) {
-          store.laterParts.set(meta.name, async () => {
-            const part = await context.ask("part", { ...request, name: meta.name });
-            return arrayOf(meta, new Uint8Array(part.values.buffer));
-          });
-        }
-      });
-    } catch (error) {
-      if (error.isLoadError) lastRequest = "";
-      else problem.textContent = error.message;
-    }
+      return { start: startOf(context), visit };
+    });
+  }
+
+  function show(answer, request) {
+    root.hidden = choices.hidden = false;
+    requests.problem.textContent = answer.refused;
+    view.show(answer.bytes, (store, header) => {
+      for (const meta of header.later) {
+        store.laterParts.set(meta.name, async () => {
+          const part = await context.ask("part", { ...request, name: meta.name });
+          return arrayOf(meta, new Uint8Array(part.values.buffer));
+        });
+      }
+    });
   }
 
   const change = (fields) => {

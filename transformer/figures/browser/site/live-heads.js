@@ -1,7 +1,7 @@
 // The depth Switch off of the site: the switchboard, and the changed translation next to the original.
 
 import { button, el } from "../common/base.js";
-import { textProblem } from "./live-client.js";
+import { makeRequests } from "./live-requests.js";
 import { switchboardView } from "../grids/switchboard.js";
 
 export function headsPage(container, context) {
@@ -11,15 +11,17 @@ export function headsPage(container, context) {
     {},
     ...Object.entries(ablations).map(([value, label]) => el("option", { value }, label)),
   );
-  const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const results = el("div", { class: "hu hu-file hu-live-results", "aria-live": "polite" });
   const root = el("div", { hidden: "" }); // until it has something to show
-  const waiting = waitingNote();
+  const requests = makeRequests(context, "heads", show);
   const choice = el("label", { class: "hu-live-check", hidden: "" }, "Kind of ablation ", ablation);
-  container.append(el("div", { class: "hu hu-file hu-live-form" }, choice, problem, waiting), results, root);
+  container.append(
+    el("div", { class: "hu hu-file hu-live-form" }, choice, requests.problem, requests.waiting),
+    results,
+    root,
+  );
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));
   root.firstElementChild.classList.add("hu-file");
-  let lastRequest = "";
 
   const currentRequest = () => ({
     model: context.model,
@@ -28,25 +30,16 @@ export function headsPage(container, context) {
     ablation: ablationOf(context),
   });
 
-  async function draw() {
+  function draw() {
     const request = currentRequest();
     ablation.value = request.ablation;
-    if (lastRequest === JSON.stringify(request)) return;
-    lastRequest = JSON.stringify(request);
-    problem.textContent = "";
-    if (textProblem(request.text, context.modelInfo)) return; // which the sentence's own field shows
-    try {
-      const result = await context.ask("heads", request);
-      if (!result) return;
-      waiting.hidden = true;
-      choice.hidden = false;
-      root.hidden = false;
-      board.show(result.board);
-      results.replaceChildren(...resultNodes(request, result));
-    } catch (error) {
-      if (error.isLoadError) lastRequest = "";
-      else problem.textContent = error.message;
-    }
+    requests.send(request);
+  }
+
+  function show(result, request) {
+    choice.hidden = root.hidden = false;
+    board.show(result.board);
+    results.replaceChildren(...resultNodes(request, result));
   }
 
   function resultNodes({ off }, { original, altered }) {
@@ -86,10 +79,6 @@ export function headsPage(container, context) {
   );
   return { draw };
 }
-
-// What a depth shows before the model's first answer.
-export const waitingNote = () =>
-  el("p", { class: "hu-live-note" }, "The heads of this sentence appear here as soon as the model is loaded.");
 
 // The kind of ablation in the address; the first one if it has none.
 export function ablationOf({ site, params }) {

@@ -1,5 +1,6 @@
 // A translation in whole words, each with its attention to the source, its probability and the alternatives.
 
+import { argmax } from "../common/base.js";
 import { HeadWeights } from "./head-weights.js";
 import { layersOfKind } from "./packed-trace.js";
 import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
@@ -132,7 +133,7 @@ function headNearestMean(layers, count) {
       });
     }
   }
-  return candidates[scores.indexOf(Math.max(...scores))].position;
+  return candidates[argmax(scores)].position;
 }
 
 // The words as the visitor typed them, if their number matches the model's words.

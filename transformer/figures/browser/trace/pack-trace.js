@@ -1,13 +1,14 @@
 // Packs a trace of the model in this browser for the views, as figures/packed_trace.py does for the app.
 
 import { indices } from "../common/base.js";
+import { KINDS } from "../common/head-codes.js";
 import { siteOf } from "../model/hooks.js";
+import { VECTORS } from "./packed-trace.js";
 import { COARSE, FINE, quantize } from "./packing.js";
 
 /** @typedef {import("./packing.js").PackedPart} PackedPart */
 
-const ATTENTION_KINDS = /** @type {Kind[]} */ (["encoder", "decoder", "cross"]);
-const VECTOR_NAMES = ["query", "key", "value", "scores", "heads"];
+const ATTENTION_KINDS = /** @type {Kind[]} */ (Object.keys(KINDS));
 const FINE_LIMIT = 1_500_000; // maximum number of weights that are sent with two bytes each
 
 // The description of a trace and its parts.
@@ -50,7 +51,7 @@ export const vectorParts = (trace) =>
   ATTENTION_KINDS.flatMap((kind) =>
     indices(trace.config.n_layers).flatMap((layer) =>
       indices(trace.config.n_heads).flatMap((head) =>
-        VECTOR_NAMES.map((vector) => ({
+        VECTORS.map((vector) => ({
           name: `${vector}.${kind}.${layer}.${head}`,
           type: "f4",
           shape: trace.sites[siteOf(kind, layer, vector)].shape.slice(1),

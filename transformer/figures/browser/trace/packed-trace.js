@@ -13,6 +13,7 @@ import { HeadWeights } from "./head-weights.js";
  * }} ViewTrace a trace that was unpacked
  */
 
+export const VECTORS = ["query", "key", "value", "scores", "heads"]; // of a head, by name
 const MAX_UNPACKED = 4_000_000; // maximum number of weights that are kept as numbers
 
 // The weight of every level from 0 to `top`.

@@ -1,6 +1,7 @@
 // Heads that stand out in one sentence: the aligner, one that attends to the previous word, attention sinks;
 // and a line of text for each, from the numbers that the views draw of whole words.
 
+import { argmax } from "../common/base.js";
 import { alignment } from "./alignment.js";
 import { layersOfKind } from "./packed-trace.js";
 import { isControl, mergeWords, trimPunctuation, wordLabels, wordNumbers } from "./words.js";
@@ -88,7 +89,7 @@ function clearestAligner(trace) {
   if (Math.min(target.length, source.length) < 2) return null;
   const heads = weightsBetweenWords(trace, words);
   const { shares, pairs } = alignment(heads);
-  const best = shares.indexOf(Math.max(...shares));
+  const best = argmax(shares);
   if (shares[best] < CLEAR) return null;
   const weight = ([i, j]) => heads[best][i][j];
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
@@ -194,7 +195,7 @@ function previousWordHead(trace) {
   }
   if (!best) return null;
   const { weights, rows, labels, numbers } = best;
-  const strongest = weights.indexOf(Math.max(...weights));
+  const strongest = argmax(weights);
   return notice(
     "previous-word",
     [

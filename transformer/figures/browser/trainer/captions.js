@@ -61,11 +61,8 @@ export function caption(run) {
       "cannot tell their order.";
   }
   if (ends) return `${followed} After ${last.step} steps ${wholePercent(share)} of the outputs are right.`.trim();
-  return followed ||
-    `Step ${last.step}: ${
-      wholePercent(share)
-    } of the outputs are right; no head puts half of its weight on the right source tokens yet.`
-      .replace(last.linkShares ? "" : "; no head puts half of its weight on the right source tokens yet", "");
+  const noHead = last.linkShares ? "; no head puts half of its weight on the right source tokens yet" : "";
+  return followed || `Step ${last.step}: ${wholePercent(share)} of the outputs are right${noHead}.`;
 }
 
 // How different models do on the shortest and the longest inputs, and what follows if the numbers show it.

@@ -44,18 +44,9 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
 
   /** @param {PlannedRun} plan @param {any} start @returns {Run} */
   function add({ parent, step, settings }, start, hidden = false) {
-    /** @type {any} */
-    const run = { id: runs.length, parent, step, settings, start, hidden, state: "waiting", at: 0, seconds: 0 };
-    Object.assign(run, {
-      records: [],
-      evaluations: [],
-      examples: [],
-      started: null,
-      checksum: "",
-      problem: "",
-      worker: null,
-      origin: null,
-    });
+    const lists = { records: [], evaluations: [], examples: [] };
+    const reported = { ...lists, state: "waiting", at: 0, seconds: 0, started: null, checksum: "", problem: "" };
+    const run = { id: runs.length, parent, step, settings, start, hidden, worker: null, origin: null, ...reported };
     runs.push(run);
     return run;
   }
