@@ -95,7 +95,7 @@ def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
     assert crosses == [[4.0, 16.0], [0.1, 0.1]]
     bands = [trace for trace in figure.data if trace.fill == "toself"]
     assert list(bands[0].x) == [4, 16, 16, 4]
-    assert list(bands[0].y) == [3.0, 10.0, 20.0, 5.0]
+    assert list(bands[0].y) == [5.0, 20.0, 10.0, 3.0]
     assert figure.layout.shapes[0].x0 == 16
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert figure.layout.yaxis.title.text == "a value"

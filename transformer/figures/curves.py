@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.theme import theme
+from transformer.figures.theme import note_empty, theme
 
 MAX_POINTS = 600
 """Maximum number of points of a curve."""
@@ -110,14 +110,7 @@ def curves(
     if not figure.data:
         figure.update_xaxes(showticklabels=False, showgrid=False)
         figure.update_yaxes(showticklabels=False, showgrid=False)
-        figure.add_annotation(
-            text="Nothing to draw yet:<br>points appear as the run is measured.",
-            showarrow=False,
-            xref="paper",
-            yref="paper",
-            x=0.5,
-            y=0.5,
-        )
+        note_empty(figure, "Nothing to draw yet:<br>points appear as the run is measured.")
     return figure
 
 
@@ -142,6 +135,17 @@ def thin(
         selected |= {int(start + part.argmin()), int(start + part.argmax())}
     indices = np.array(sorted(selected))
     return np.asarray(x[indices], np.float64), np.asarray(y[indices], np.float64)
+
+
+def add_band(
+    figure: go.Figure, x: Sequence[float] | npt.NDArray[Any], low: Any, high: Any, colour: str,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Tint the area between two curves, `low` and `high`, which have the same x."""
+    figure.add_scatter(
+        x=[*x, *x[::-1]], y=[*high, *low[::-1]], fill="toself", fillcolor=colour, opacity=0.18,
+        line={"width": 0}, mode="lines", showlegend=False, hoverinfo="skip", **options,
+    )  # fmt: skip
 
 
 def _points(lines: Lines, quantity: Quantity) -> dict[str, Points]:

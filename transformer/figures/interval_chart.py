@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
-from transformer.figures.theme import theme
+from transformer.figures.theme import LEGEND_ABOVE, theme
 from transformer.measures.chart import Chart
 
 MARGIN = 0.2
@@ -72,7 +72,7 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
         template=theme(dark),
         height=320,
         hovermode="closest",
-        legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
+        legend=LEGEND_ABOVE,
         margin={"l": 70, "r": 16, "t": 40, "b": 56},
         showlegend=len(figure.data) > 1,
         overwrite=True,

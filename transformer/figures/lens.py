@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer.figures.theme import RAMP, text_on, theme
+from transformer.figures.theme import RAMP, cell_ticks, text_on, theme
 
 ROW_HEIGHT = 27  # pixels
 MAX_LABELLED_POSITIONS = 48
@@ -80,9 +79,9 @@ def lens_map(
         for token_read, chosen_token in zip(reads, chosen, strict=True)
     ]
     figure.update_xaxes(
-        title="token read → token written", side="top", tickangle=-40, **_ticks(pairs)
+        title="token read → token written", side="top", tickangle=-40, **cell_ticks(pairs)
     )
-    figure.update_yaxes(autorange="reversed", **_ticks([_plain(title) for title in titles]))
+    figure.update_yaxes(autorange="reversed", **cell_ticks([_plain(title) for title in titles]))
     return figure
 
 
@@ -102,15 +101,6 @@ def _plain(text: str) -> str:
     escaped = escape(text, quote=False)
     small_space = '<span style="font-size: 7px">▁</span>'
     return f"{small_space}{escaped[1:]}" if escaped[1:] and escaped[0] == "▁" else escaped
-
-
-def _ticks(labels: Sequence[str]) -> dict[str, Any]:
-    return {
-        "tickvals": list(range(len(labels))),
-        "ticktext": list(labels),
-        "showgrid": False,
-        "zeroline": False,
-    }
 
 
 def _lay_out(figure: go.Figure, dark: bool, height: int) -> None:

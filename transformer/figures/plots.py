@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.theme import RAMP
+from transformer.figures.theme import RAMP, cell_ticks
 
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
 CELL, MARGIN = 34, 130  # pixels
@@ -69,17 +69,10 @@ def heatmap(
         height=MARGIN * 2 + CELL * len(rows),
         margin={"l": MARGIN, "t": MARGIN},
     )
-    # The axes use positions, not labels: a token that occurs twice needs two columns.
-    figure.update_xaxes(title="attends to", side="top", **_ticks(columns))
-    figure.update_yaxes(title="attends from", autorange="reversed", **_ticks(rows))
+    row_ticks, column_ticks = (
+        cell_ticks([escape(str(label), quote=False) for label in labels])
+        for labels in (rows, columns)
+    )
+    figure.update_xaxes(title="attends to", side="top", **column_ticks)
+    figure.update_yaxes(title="attends from", autorange="reversed", **row_ticks)
     return figure
-
-
-def _ticks(labels: Sequence[str]) -> dict[str, object]:
-    """Return tick settings with escaped labels, as Plotly interprets some HTML in them."""
-    return {
-        "tickvals": list(range(len(labels))),
-        "ticktext": [escape(str(label), quote=False) for label in labels],
-        "showgrid": False,
-        "zeroline": False,
-    }

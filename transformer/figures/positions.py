@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT
+from transformer.figures.curves import DARK, DASHES, LIGHT, add_band
 from transformer.figures.theme import RAMP, theme
 
 Numbers = npt.NDArray[Any]
@@ -119,16 +119,7 @@ def lines(
     for index, curve in enumerate(curves):
         colour = palette[index % len(palette)]
         if curve.low is not None and curve.high is not None:
-            figure.add_scatter(
-                x=[*curve.x, *reversed(list(curve.x))],
-                y=[*curve.high, *curve.low[::-1]],
-                fill="toself",
-                fillcolor=colour,
-                opacity=0.2,
-                line={"width": 0},
-                hoverinfo="skip",
-                showlegend=False,
-            )
+            add_band(figure, curve.x, curve.low, curve.high, colour)
         figure.add_scatter(
             x=curve.x,
             y=curve.y,

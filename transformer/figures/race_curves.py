@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS, thin
-from transformer.figures.theme import theme
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS, add_band, thin
+from transformer.figures.theme import LEGEND_ABOVE, note_empty, theme
 
 Curve = tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]
 MAX_POINTS = 200
@@ -99,7 +99,7 @@ def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark:
     elif top is not None:
         figure.update_yaxes(range=[0, 1.03 * top])
     if not figure.data:
-        _note_empty(figure)
+        note_empty(figure)
 
 
 GREY = "rgba(128,128,128,0.8)"
@@ -131,11 +131,8 @@ def accuracy_by_distance(
         colour, name = palette[index % len(palette)], escape(entry, quote=False)
         x, values = seeds[0][0], np.stack([y for _, y in seeds])
         if len(seeds) > 1:
-            figure.add_scatter(
-                x=[*x, *x[::-1]], y=[*values.max(axis=0), *values.min(axis=0)[::-1]],
-                fill="toself", fillcolor=colour, opacity=0.18, line={"width": 0}, mode="lines",
-                legendgroup=entry, showlegend=False, hoverinfo="skip",
-            )  # fmt: skip
+            low, high = values.min(axis=0), values.max(axis=0)
+            add_band(figure, x, low, high, colour, legendgroup=entry)
         seeds_note = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
         figure.add_scatter(
             x=x, y=values.mean(axis=0), name=name, legendgroup=entry, mode="lines+markers",
@@ -183,7 +180,7 @@ def _lay_out_distances(
     )
     if not ticks:
         figure.update_xaxes(type="linear", showticklabels=False)
-        _note_empty(figure)
+        note_empty(figure)
 
 
 def _set_base_layout(figure: go.Figure, dark: bool, revision: str) -> None:
@@ -191,13 +188,7 @@ def _set_base_layout(figure: go.Figure, dark: bool, revision: str) -> None:
     figure.update_layout(
         template=theme(dark),
         uirevision=revision,
-        legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
+        legend=LEGEND_ABOVE,
         margin={"l": 62, "r": 10, "t": 10, "b": 50},
         showlegend=True,
-    )
-
-
-def _note_empty(figure: go.Figure) -> None:
-    figure.add_annotation(
-        text="Nothing to draw yet", showarrow=False, xref="paper", yref="paper", x=0.5, y=0.5
     )

@@ -12,8 +12,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
-from transformer.figures.theme import theme
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS, add_band
+from transformer.figures.theme import LEGEND_ABOVE, theme
 
 Numbers = npt.NDArray[np.floating]
 STAGES = ("score", "weight", "‖∂weight/∂q‖")
@@ -49,12 +49,8 @@ def against_width(
         lines = table[table["score"] == score]
         colour, width = palette[index], lines["d_k"]
         if band:
-            ends = [lines[band[0]].to_numpy(), lines[band[1]].to_numpy()[::-1]]
-            figure.add_scatter(
-                x=[*width, *width[::-1]], y=np.concatenate(ends), fill="toself",
-                fillcolor=colour, opacity=0.18, line={"width": 0}, mode="lines",
-                showlegend=False, hoverinfo="skip",
-            )  # fmt: skip
+            low, high = (lines[bound].to_numpy() for bound in band)
+            add_band(figure, width.to_numpy(), low, high, colour)
         figure.add_scatter(
             x=width, y=lines[column], name=escape(name, quote=False), mode="lines+markers",
             line={"color": colour, "width": 2.2, "dash": DASHES[index]},
@@ -73,7 +69,7 @@ def against_width(
             x=marked_d_k, line={"color": "rgba(128,128,128,0.7)", "width": 1.5, "dash": "dot"}
         )
     _set_base_layout(figure, dark)
-    figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
+    figure.update_layout(legend=LEGEND_ABOVE)
     ticks = sorted(set(table["d_k"]))[::2]
     figure.update_xaxes(title="d_k", type="log", tickvals=ticks, ticktext=[str(t) for t in ticks])
     figure.update_yaxes(title=title, type="log" if log else "linear")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ blindness and in grey print. `.streamlit/config.toml` has them for the pages and
 `browser/common/base.css` for files and the static site; a test compares them."""
 AXIS = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
 
+LEGEND_ABOVE = {"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"}
+"""The legend as a line above the figure."""
+
 for _name, _ink in TEXT_COLOURS.items():
     plotly.io.templates[_name] = go.layout.Template(
         layout={
@@ -59,6 +63,21 @@ def text_on(share: float, dark: bool) -> str:
 def theme(dark: bool) -> str:
     """Return the name of the template; its background is transparent."""
     return DARK_THEME if dark else LIGHT_THEME
+
+
+def cell_ticks(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the ticks of an axis of cells; labels, which may repeat, are HTML for Plotly."""
+    return {
+        "tickvals": list(range(len(labels))),
+        "ticktext": list(labels),
+        "showgrid": False,
+        "zeroline": False,
+    }
+
+
+def note_empty(figure: go.Figure, text: str = "Nothing to draw yet") -> None:
+    """Write into the middle of a figure why it is empty."""
+    figure.add_annotation(text=text, showarrow=False, xref="paper", yref="paper", x=0.5, y=0.5)
 
 
 def enlarged(figure: go.Figure) -> go.Figure:
