@@ -194,13 +194,12 @@ interface Context {
   views: string[];
   secondKind: string;
   state: State;
-  theme: Theme;
+  theme: Theme; // the screen's, or the one for print
   sides: Side[];
   side: Side;
   pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;
-  withPrintColours<T>(make: () => T): T;
 }
 
 // A view of the explorer and its constructor: `EXPLORER` of figures/views.py.

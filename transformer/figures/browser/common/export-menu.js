@@ -1,6 +1,6 @@
 // Export: the view as PNG, SVG or CSV.
 
-import { button, download, el } from "./base.js";
+import { button, download, el, printColours } from "./base.js";
 import { bytesOfBase64 } from "./base64.js";
 import { shorten } from "./token-labels.js";
 import { exportName, shortName } from "./naming.js";
@@ -19,7 +19,7 @@ const EXPORT_MARGIN = 16;
 export function makeExportMenu(ctx, currentView) {
   const formats = {
     png: { label: "Image (PNG)", render: (figure) => pngOf(ctx, figure, currentView()), source: "figure" },
-    svg: { label: "Vector image (SVG)", render: () => svgOf(ctx, currentView()), source: "figure" },
+    svg: { label: "Vector image (SVG)", render: () => svgOf(ctx, currentView(), node), source: "figure" },
     csv: { label: "Table (CSV)", render: (table) => csvOf(table), source: "table" },
   };
   const items = Object.entries(formats).map(([extension, { label, render, source }]) => {
@@ -128,16 +128,20 @@ function pngOf(ctx, figure, view) {
   return new Blob([bytes], { type: "image/png" });
 }
 
-// An SVG in the colours for print.
-/** @param {Context} ctx */
-function svgOf(ctx, view) {
-  return ctx.withPrintColours(() => {
+// An SVG in the colours for print, which `container` gives.
+/** @param {Context} ctx @param {any} view @param {HTMLElement} container */
+function svgOf(ctx, view, container) {
+  const screen = ctx.theme;
+  ctx.theme = printColours(container);
+  try {
     const figure = view.figure();
     const pen = svgPen(...exportSize(figure), ctx.theme.background);
     pen.describe(figure.title, captionOf(ctx, view));
     paintCaptioned(pen, figure, ctx, view);
     return new Blob([pen.text()], { type: "image/svg+xml" });
-  });
+  } finally {
+    ctx.theme = screen;
+  }
 }
 
 // CSV as in RFC 4180, with a byte order mark, without which Excel does not recognise UTF-8.

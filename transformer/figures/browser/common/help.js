@@ -34,7 +34,7 @@ const HELP_TEXTS = [
 
 // The shortcuts: [key, description, changes(state, side)]. Capital letters are described together with
 // lower-case ones.
-const cycle = (list, current, step = 1) => list[(list.indexOf(current) + step + list.length) % list.length];
+const cycle = (list, current) => list[(list.indexOf(current) + 1) % list.length];
 /** @type {[string, string | null, (state: State, side: Side) => Partial<State>][]} */
 const SHORTCUTS = [
   ["h", "next head; H: previous head", (state, side) => ({ head: (state.head + 1) % side.n_heads })],

@@ -3,7 +3,7 @@
 // changed the state. `hasServer`: a server answers reports with missing data; `canForce`: it can translate again with
 // a forced token.
 
-import { button, clampIndex, colours, el, listenForResize, printColours } from "../common/base.js";
+import { button, clampIndex, colours, el, listenForResize } from "../common/base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../common/help.js";
 import { combinedHeads, matrixOf } from "../common/matrix.js";
 import { MEASURES, sinkNote } from "../common/measures.js";
@@ -33,8 +33,6 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
   /** @type {State} */
   let state = null;
   let visitNumber = null;
-  /** @type {Theme} */
-  let theme = null;
   let defaults = null;
   let secondKind = ""; // what the second side is: "other" or "force"
   let exact = null; // the page's last setting
@@ -81,9 +79,7 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
     get state() {
       return state;
     },
-    get theme() {
-      return theme;
-    },
+    theme: null,
     get sides() {
       return store.sides;
     },
@@ -99,16 +95,6 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
       return matrixOf(side, changedState, combinedHeads(side, clippedState(changedState, side, ctx.views)));
     },
     title: () => titleOf(store.sides[0], state),
-    // Runs `make()` with the colours for print.
-    withPrintColours: (make) => {
-      const screen = theme;
-      theme = printColours(frame);
-      try {
-        return make();
-      } finally {
-        theme = screen;
-      }
-    },
   };
   const pins = makePins(ctx);
   frame.prepend(pins.node);
@@ -193,7 +179,7 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
     const side = store.sides[0];
     state = clippedState(state, side, ctx.views);
     setExactNames(state.exact);
-    theme = colours(frame);
+    ctx.theme = colours(frame);
     frame.dataset.size = state.size;
     for (const tab of tabs.children) {
       const isSelected = tab.dataset.view === state.view;
@@ -207,7 +193,7 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
     const kinds = currentView.kinds === false ? [] : side.kinds;
     controls.draw(state, currentView.options || [], kinds, defaults);
     mosaicSection.hidden = !views[state.view].mosaic;
-    if (!mosaicSection.hidden) mosaic.draw(side, state.kind, state, theme, { label: KINDS[state.kind] });
+    if (!mosaicSection.hidden) mosaic.draw(side, state.kind, state, ctx.theme, { label: KINDS[state.kind] });
     title.textContent = currentView.title ? currentView.title() : ctx.title();
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);

@@ -2,7 +2,7 @@
 // steps. `.show(bytes)` takes the data of figures/film.py. The selection stays in the browser, as all frames
 // are loaded.
 
-import { colours, el, listenForResize, printColours } from "../common/base.js";
+import { colours, el, listenForResize } from "../common/base.js";
 import { frameOf, makeFilm, shortRole, stepName } from "./film-data.js";
 import { makeChanges, makeScrubber } from "./film-scrubber.js";
 import { heatmapView } from "../explorer/heatmap.js";
@@ -27,7 +27,7 @@ export function filmView(root) {
   let state = null; // step -1 is the newest, head -1 the clearest
   let cell = { row: -1, column: -1, zoom: 0 };
   let resolvedState = null; // the state with actual numbers instead of -1
-  let [side, theme, frame, filmVersion, name] = [null, null, 0, 0, ""];
+  let [side, frame, filmVersion, name] = [null, 0, 0, ""];
   let [playTimer, exact] = [0, 1];
 
   /** @type {any} */
@@ -36,9 +36,7 @@ export function filmView(root) {
     get state() {
       return resolvedState;
     },
-    get theme() {
-      return theme;
-    },
+    theme: null,
     get side() {
       return side;
     },
@@ -47,15 +45,6 @@ export function filmView(root) {
     },
     matrix: () => matrixOf(side, resolvedState),
     title: () => `Step ${stepName(film.steps[frame])} · ${headName(resolvedState)}`,
-    withPrintColours: (make) => {
-      const screen = theme;
-      theme = printColours(pane);
-      try {
-        return make();
-      } finally {
-        theme = screen;
-      }
-    },
   };
   const controls = makeControls(set);
   const sentenceSelector = makeSentenceSelector((probe) => set({ probe }));
@@ -156,7 +145,7 @@ export function filmView(root) {
     frame = frameOf(film.steps, state.step);
     resolvedState = { ...PLAIN_OPTIONS, exact, ...cell, ...film.resolveState(state) };
     side = film.side(resolvedState.probe, frame);
-    theme = colours(pane);
+    const theme = ctx.theme = colours(pane);
     pane.dataset.size = state.size;
     controls.draw(resolvedState, [], side.kinds);
     sentenceSelector.draw(film, resolvedState.probe);
