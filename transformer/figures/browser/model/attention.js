@@ -5,7 +5,7 @@
 
 import { atSite } from "./hooks.js";
 import { attentionOverQueries } from "./query-softmax.js";
-import { joinRows, linear, mergeHeads, softmax, splitHeads, Tensor } from "./tensor.js";
+import { joinRows, linear, mergeHeads, paddedCount, softmax, splitHeads, Tensor } from "./tensor.js";
 
 /** @typedef {{ key: Tensor, value: Tensor }} KeysAndValues (heads, length, d_k) each; on a tape (rows, d_model) */
 
@@ -120,9 +120,6 @@ function weightedSum(weights, value) {
   }
   return sums;
 }
-
-// The columns of a matrix of weights, with padding.
-export const paddedCount = (keys) => Math.ceil(keys / 8) * 8;
 
 // The heads' outputs (rows, d_model) of all sequences on a tape, and their weights: of each sequence and head a matrix
 // (queries, padded keys), one after the other. `table` has four integers

@@ -1,7 +1,7 @@
 // Attention with its softmax over the queries in place of the keys, as a mistake to look for in the Bug clinic. Plain loops,
 // so that one reads what happens; `packedAttention` (attention.js) is the right one, and returns the same things.
 
-import { Tensor } from "./tensor.js";
+import { paddedCount, Tensor } from "./tensor.js";
 
 /** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {number} nHeads @param {number} scale @param {number | boolean} causal */
 export function attentionOverQueries(query, key, value, nHeads, scale, causal) {
@@ -13,7 +13,7 @@ export function attentionOverQueries(query, key, value, nHeads, scale, causal) {
   const parts = []; // of each sequence: the weights (heads, queries, padded keys)
   for (let s = 0; s + 1 < query.starts.length; s++) {
     const [queries, keys] = [query, key].map(({ starts }) => starts[s + 1] - starts[s]);
-    const padded = Math.ceil(keys / 8) * 8;
+    const padded = paddedCount(keys);
     table.set([query.starts[s], queries, key.starts[s], keys], 4 * s);
     const weights = tape.kernels.allocate(nHeads * queries * padded).fill(0);
     const sees = (i, j) => !causal || j < keys - queries + i + Number(causal);

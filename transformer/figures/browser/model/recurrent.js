@@ -8,9 +8,8 @@
 //
 // The methods are those of class Transformer, always on a tape.
 
-import { paddedCount } from "./attention.js";
 import { atSite, siteOf } from "./hooks.js";
-import { add, linear, lookup, Tensor } from "./tensor.js";
+import { add, linear, lookup, paddedCount, Tensor } from "./tensor.js";
 
 /** @typedef {import("./transformer.js").Packed} Packed */
 

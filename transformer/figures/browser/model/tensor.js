@@ -6,6 +6,9 @@
 
 import { kernelsOf } from "./kernels.js";
 
+// The columns of a matrix of attention weights on a tape, with padding.
+export const paddedCount = (keys) => Math.ceil(keys / 8) * 8;
+
 export class Tensor {
   /** @param {number[]} shape @param {Float32Array} [values] zeros if left out */
   constructor(shape, values) {

@@ -2,6 +2,7 @@
 
 import { siteOf } from "../model/hooks.js";
 import { Tape } from "../model/tape.js";
+import { paddedCount } from "../model/tensor.js";
 import { decoderInput, packPairs } from "./data.js";
 
 /** @typedef {import("./data.js").IdPair} IdPair */
@@ -65,12 +66,11 @@ function withAttention({ model, kernels, hooks, fault }, pairs, use) {
     const { values, table } = recorded[siteOf(kind, layer, "weights")];
     const sizes = Array.from({ length: pair + 1 }, (_, i) => [table[4 * i + 1], table[4 * i + 3]]);
     const [queries, keys] = sizes[pair];
-    const padded = (count) => Math.ceil(count / 8) * 8;
-    const before = sizes.slice(0, -1).reduce((sum, [rows, columns]) => sum + n_heads * rows * padded(columns), 0);
-    const first = before + head * queries * padded(keys);
+    const before = sizes.slice(0, -1).reduce((sum, [rows, columns]) => sum + n_heads * rows * paddedCount(columns), 0);
+    const first = before + head * queries * paddedCount(keys);
     return Array.from(
       { length: queries },
-      (_, i) => values.subarray(first + i * padded(keys), first + i * padded(keys) + keys),
+      (_, i) => values.subarray(first + i * paddedCount(keys), first + i * paddedCount(keys) + keys),
     );
   });
   tape.free();
