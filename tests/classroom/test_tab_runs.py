@@ -36,11 +36,11 @@ def test_the_spread_is_one_sentence() -> None:
         return TabRun.read([[step, 1.0]])
 
     slow = TabRun.read([[500, 0.5]])
-    assert spread({"a": slow}) == "None of 1 runs has reached 99 % yet."
-    assert spread({"a": slow, "b": learned(300)}).startswith("1 of 2 runs has reached 99 %, after")
+    assert spread({"a": slow}) == "None of 1 runs has reached 99% yet."
+    assert spread({"a": slow, "b": learned(300)}).startswith("1 of 2 runs has reached 99%, after")
     runs = {"a": slow, "b": learned(300), "c": learned(400), "d": learned(450)}
     assert spread(runs) == (
-        "3 of 4 runs have reached 99 %, after 300 to 450 steps, with a median of 400."
+        "3 of 4 runs have reached 99%, after 300 to 450 steps, with a median of 400."
     )
 
 

@@ -194,7 +194,7 @@ def test_curves_of_runs_in_the_students_tabs_are_drawn_for_the_class(visit: Visi
         only_class().report_tab_run(student.session_state["visitor"], TabRun.read(points))
     rerun(teacher)
     assert "Trained in the students' tabs" in [header.value for header in teacher.header]
-    assert "2 of 2 runs have reached 99 %, after 50 to 75 steps" in page_markdown(teacher)
+    assert "2 of 2 runs have reached 99%, after 50 to 75 steps" in page_markdown(teacher)
     press(teacher, "Clear the curves")
     assert not only_class().tab_runs()
 

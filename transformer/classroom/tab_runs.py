@@ -73,10 +73,10 @@ def spread(runs: Mapping[str, TabRun]) -> str:
     """Return one sentence on how many runs have learned the task, and how fast."""
     steps = sorted(run.reached for run in runs.values() if run.reached is not None)
     if not steps:
-        return f"None of {len(runs)} runs has reached 99 % yet."
+        return f"None of {len(runs)} runs has reached 99% yet."
     if len(steps) == 1:
-        return f"1 of {len(runs)} runs has reached 99 %, after {steps[0]} steps."
+        return f"1 of {len(runs)} runs has reached 99%, after {steps[0]} steps."
     return (
-        f"{len(steps)} of {len(runs)} runs have reached 99 %, after {steps[0]} to {steps[-1]} "
+        f"{len(steps)} of {len(runs)} runs have reached 99%, after {steps[0]} to {steps[-1]} "
         f"steps, with a median of {median(steps):g}."
     )
