@@ -31,6 +31,11 @@ def tokens(pieces: Sequence[str]) -> list[str]:
     return naming.token_names(pieces, is_exact())
 
 
+def numbered_tokens(pieces: Sequence[str]) -> list[str]:
+    """Return the names of tokens after their positions, from 1."""
+    return [f"{number(index)} {name}" for index, name in enumerate(tokens(pieces))]
+
+
 def token(piece: str) -> str:
     return naming.token_name(piece, is_exact())
 

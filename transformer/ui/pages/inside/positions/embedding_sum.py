@@ -54,10 +54,7 @@ def vector_lengths(model: Model) -> None:
         lengths = embedding_norms(trace, stack_side)
         with column:
             st.header(titles[stack_side])
-            labels = [
-                f"{display_names.number(index)} {token}"
-                for index, token in enumerate(display_names.tokens(list(lengths["token"])))
-            ]
+            labels = display_names.numbered_tokens(list(lengths["token"]))
             groups = {
                 embedding: lengths["embedding"].to_numpy(),
                 "position": lengths["encoding"].to_numpy(),
@@ -182,13 +179,7 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
             }.__getitem__,
             key="positions-alone",
         )
-    head, labels = (
-        state.view(Inside).head,
-        [
-            f"{display_names.number(index)} {token}"
-            for index, token in enumerate(display_names.tokens(terms.tokens))
-        ],
-    )
+    head, labels = state.view(Inside).head, display_names.numbered_tokens(terms.tokens)
     as_attention = display == "attention"
     values = list(terms.weights_by_part()[:, head] if as_attention else terms.centred()[:, head])
     values.append(np.where(terms.allowed, weights[head], np.nan) if as_attention else sum(values))
