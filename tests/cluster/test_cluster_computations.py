@@ -13,7 +13,7 @@ from tests.cluster.dask_cluster import DaskCluster
 from tests.jobs.fake_computations import (
     CORPUS,
     TIMEOUT_SECONDS,
-    fake_computation,
+    submit,
     wait_for_status,
     wait_until_half_done,
 )
@@ -56,12 +56,12 @@ def test_reports_equal_local_ones(
 def test_progress_is_received_and_cancelling_is_sent(
     service: ComputationService, tmp_path: Path
 ) -> None:
-    key = service.submit(fake_computation(tmp_path, "long"), visitor="ann")
+    key = submit(service, tmp_path, "long", visitor="ann")
     wait_until_half_done(service, key)
     start = time.monotonic()
     service.cancel(key, "ann")
     wait_for_status(service, key, "absent")
-    failing_key = service.submit(fake_computation(tmp_path, "fails"), visitor="ann")
+    failing_key = submit(service, tmp_path, "fails", visitor="ann")
     assert wait_for_status(service, failing_key, "failed").reason == "no such measure"
     assert time.monotonic() < start + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
@@ -70,7 +70,7 @@ def test_progress_is_received_and_cancelling_is_sent(
 def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path) -> None:
     killed_worker = cluster.start_worker()
     with service_on_cluster(cluster, tmp_path) as service:
-        key = service.submit(fake_computation(tmp_path, "long"), visitor="ann")
+        key = submit(service, tmp_path, "long", visitor="ann")
         wait_until_half_done(service, key)
         killed_worker.kill()
         reason = wait_for_status(service, key, "failed").reason
@@ -79,9 +79,7 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
         service.cancel(key, "ann")
         cluster.start_worker()
         cluster.wait(lambda: _workers(service) == 1)
-        wait_for_status(
-            service, service.submit(fake_computation(tmp_path, "quick"), visitor="ann"), "done"
-        )
+        wait_for_status(service, submit(service, tmp_path, "quick", visitor="ann"), "done")
 
 
 def test_measured_training_steps_stay_on_this_machine(tmp_path: Path) -> None:

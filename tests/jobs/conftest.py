@@ -120,9 +120,4 @@ def service(tmp_path: Path) -> Iterator[ComputationService]:
 
 @pytest.fixture
 def submit_action(service: ComputationService, tmp_path: Path) -> SubmitAction:
-    def submit(action: str, visitor: str = "me", kind: str = "corpus", **arguments: object) -> str:
-        return service.submit(
-            fake_computations.fake_computation(tmp_path, action, kind, **arguments), visitor=visitor
-        )
-
-    return submit
+    return functools.partial(fake_computations.submit, service, tmp_path)

@@ -23,6 +23,17 @@ def fake_computation(
     return Computation(FUNCTION, {"action": action, "root": str(root), **arguments}, kind)
 
 
+def submit(
+    service: ComputationService,
+    root: Path,
+    action: str,
+    kind: str = "corpus",
+    visitor: str = "me",
+    **arguments: object,
+) -> str:
+    return service.submit(fake_computation(root, action, kind, **arguments), visitor=visitor)
+
+
 def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str) -> Any:
     """Wait until the condition is true and return its value; fail with the description if it
     never is."""

@@ -21,6 +21,7 @@ from tests.jobs.fake_computations import (
     SubmitAction,
     fake_computation,
     starts,
+    submit,
     wait_for,
     wait_for_status,
     wait_until_half_done,
@@ -35,7 +36,7 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
     limits = Limits(pass_minutes=1)
     object.__setattr__(limits, "pass_minutes", 0.01)  # below the minimum that an operator may set
     with ComputationService(tmp_path, limits) as service:
-        key = service.submit(fake_computation(tmp_path, "long"), visitor="me")
+        key = submit(service, tmp_path, "long")
         reason = "it took more than 0.01 min, the limit here; take fewer sentences"
         assert wait_for_status(service, key, "failed").reason == reason
 
@@ -58,9 +59,7 @@ def test_the_process_is_reused_and_replaced_if_killed_or_interrupted(tmp_path: P
     with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
 
         def process_id(action: str, kind: str = "corpus", **arguments: int) -> int:
-            key = service.submit(
-                fake_computation(tmp_path, action, kind, **arguments), visitor="me"
-            )
+            key = submit(service, tmp_path, action, kind, **arguments)
             wait_for_status(service, key, "done")
             return int(service.result(key)["process"])
 
@@ -73,7 +72,7 @@ def test_the_process_is_reused_and_replaced_if_killed_or_interrupted(tmp_path: P
         psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)
         second = process_id("quick", number=1)
         assert second != first
-        waiting_key = service.submit(fake_computation(tmp_path, "waits"), visitor="me")
+        waiting_key = submit(service, tmp_path, "waits")
         wait_until_half_done(service, waiting_key)
         service.cancel(waiting_key, "me")
         assert process_id("quick", number=2) != second
@@ -83,13 +82,11 @@ def test_an_idle_process_ends(tmp_path: Path) -> None:
     children = leaks.children()
     kinds = {"corpus": replace(KINDS["corpus"], idle_seconds=0.1)}
     with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
-        wait_for_status(
-            service, service.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
-        )
+        wait_for_status(service, submit(service, tmp_path, "quick"), "done")
         wait_for(lambda: leaks.children() <= children)
         wait_for_status(
             service,
-            service.submit(fake_computation(tmp_path, "quick", n=1), visitor="me"),
+            submit(service, tmp_path, "quick", n=1),
             "done",
         )
 
@@ -98,7 +95,7 @@ def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
     """A slider that is moved requests many values; the page then waits for the last one only."""
     kinds = {"step": replace(KINDS["step"], abandoned_after=0.5)}
     with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
-        waiting_key = service.submit(fake_computation(tmp_path, "waits", "step"), visitor="me")
+        waiting_key = submit(service, tmp_path, "waits", "step")
         wait_until_half_done(service, waiting_key)
         computations = [
             fake_computation(tmp_path, "quick", "step", number=number) for number in range(30)

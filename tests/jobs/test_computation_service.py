@@ -38,7 +38,7 @@ def test_results_are_shared_and_survive_a_restart(
     result = service.result(key)
     assert result["arguments"] == fake_computation(tmp_path, "quick", bleu=True).arguments
     assert result["nice"] in (None, os.nice(0) + 3)
-    assert submit_action("quick", "you", bleu=True) == key
+    assert submit_action("quick", visitor="you", bleu=True) == key
     with ComputationService(tmp_path) as restarted:
         assert restarted.status(key) == ComputationStatus(key, "done", 1.0)
         assert restarted.result(key) == result
@@ -99,7 +99,7 @@ def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> N
 def test_computations_run_one_at_a_time_and_can_be_cancelled(
     service: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
-    long_key, quick_key = submit_action("long"), submit_action("quick", "you")
+    long_key, quick_key = submit_action("long"), submit_action("quick", visitor="you")
     wait_until_half_done(service, long_key)
     assert service.status(long_key, "me") == ComputationStatus(
         long_key, "running", 0.5, "half way", is_requester=True
@@ -107,7 +107,7 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
     assert service.status(quick_key, "me") == ComputationStatus(
         quick_key, "waiting", requests_ahead=1
     )
-    assert submit_action("long", "you") == long_key
+    assert submit_action("long", visitor="you") == long_key
     service.cancel(long_key, "visitor")
     service.cancel(long_key, "me")
     assert service.status(long_key, "you").is_requester  # another visitor still waits for it

@@ -5,20 +5,17 @@ depend on pages or cookies: the caller chooses the ids of visitors.
 """
 
 from transformer.classroom.classes import Classes
-from transformer.classroom.classroom import Classroom, Member, ViewToFollow
+from transformer.classroom.classroom import Classroom, ViewToFollow
 from transformer.classroom.codes import ClassroomError
-from transformer.classroom.measured import MeasuredQuestion, MeasuredQuestions, QuestionStatus
-from transformer.classroom.results import MeasuredResult, RoundDifference
+from transformer.classroom.measured import MeasuredQuestion, QuestionStatus
+from transformer.classroom.results import MeasuredResult
 
 __all__ = [
     "Classes",
     "Classroom",
     "ClassroomError",
     "MeasuredQuestion",
-    "MeasuredQuestions",
     "MeasuredResult",
-    "Member",
     "QuestionStatus",
-    "RoundDifference",
     "ViewToFollow",
 ]
