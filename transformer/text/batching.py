@@ -65,8 +65,6 @@ def make_batch(
     """Read the pairs with these indices and pad them. Raises ValueError if there are no indices,
     IndexError for an index outside the store."""
     pairs = [store.pair(index.__index__()) for index in indices]
-    if not pairs:
-        raise ValueError("A batch needs at least 1 index, not 0.")
     sources, targets = [src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs]
     return pad_batch(sources, targets, pad_id=pad_id, bos_id=bos_id)
 
