@@ -1,6 +1,6 @@
 // One head as a table of buttons: rows are queries, columns keys. A click marks a cell.
 
-import { button, el, moveInGrid, textOn } from "../common/base.js";
+import { button, el, moveInGrid, rampLevel, textOn } from "../common/base.js";
 
 /** @param {(row: number, column: number) => void} onMark */
 export function makeBigHead(onMark) {
@@ -20,7 +20,7 @@ export function makeBigHead(onMark) {
     cells.forEach((line, row) =>
       line.forEach((cell, column) => {
         const weight = head.at(row, column);
-        const colour = theme.css(Math.round(255 * Math.sqrt(Math.min(Math.max(weight, 0), 1))));
+        const colour = theme.css(rampLevel(Math.sqrt(Math.max(weight, 0))));
         cell.textContent = weight.toFixed(2).replace(/^0/, "");
         cell.style.background = colour;
         cell.style.color = textOn(colour);

@@ -194,6 +194,12 @@ function rampOf(stops) {
   return new Uint32Array(bytes.buffer);
 }
 
+// The level, 0 to 255, of a share from 0 to 1 on a ramp, and of one from −1 to 1 on the diverging colours.
+/** @param {number} share */
+export const rampLevel = (share) => Math.round(255 * Math.min(Math.max(share, 0), 1));
+/** @param {number} share */
+export const signedLevel = (share) => Math.round(127.5 * (1 + Math.min(Math.max(share, -1), 1)));
+
 // The current theme's colours, as CSS colours or pixels: `ramp` for weights from 0 to 1, `diverging` for
 // differences from −1 to 1, `series` for heads.
 /** @param {HTMLElement} node @returns {Theme} */

@@ -1,6 +1,8 @@
 // Computes the table that a view draws from the weights of heads: combines heads, merges pieces into words,
 // removes special tokens and renormalises rows.
 
+import { rampLevel } from "./base.js";
+
 // Parse heads such as "3.2,3.4" (layer.head); "" is none. Heads that the model lacks are left out.
 /** @param {string} text @param {Side} side @param {Kind} kind */
 export function parseHeads(text, side, kind) {
@@ -129,7 +131,7 @@ export function shade(weight, scale, maxWeight) {
     : scale === "linear"
     ? weight
     : Math.sqrt(weight);
-  return Math.round(255 * Math.min(Math.max(share, 0), 1));
+  return rampLevel(share);
 }
 
 // The greatest weight of a row.

@@ -1,6 +1,6 @@
 // Labels, formatting and colours of the measures of a head.
 
-import { el, textOn } from "./base.js";
+import { el, rampLevel, textOn } from "./base.js";
 import { hasExactNames, tokenName } from "./naming.js";
 
 // Descriptions of the measures by name, as in `transformer.measures`: label, unit ("" is a share, 0 to 1),
@@ -50,7 +50,7 @@ export function makeChip(text, share, theme) {
 
 /** @param {number} share @param {Theme} theme */
 export function chipColours(share, theme) {
-  const background = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
+  const background = theme.css(rampLevel(share));
   return [background, textOn(background)];
 }
 

@@ -1,5 +1,6 @@
 // Aligns two tables of weights and computes their difference.
 
+import { signedLevel } from "../common/base.js";
 import { allHeads } from "../common/matrix.js";
 import { tokenName } from "../common/naming.js";
 import { MAX_THUMBNAIL_CELLS } from "../trace/explorer-data.js";
@@ -157,5 +158,5 @@ export const MIN_SCALE_END = 0.01; // minimum end of a colour scale; smaller dif
 export function divergingLevel(difference, scale, maxDifference) {
   if (Number.isNaN(difference)) return -1;
   const share = Math.min(Math.abs(difference) / maxDifference, 1);
-  return Math.round(127.5 + 127.5 * Math.sign(difference) * (scale === "sqrt" ? Math.sqrt(share) : share));
+  return signedLevel(Math.sign(difference) * (scale === "sqrt" ? Math.sqrt(share) : share));
 }

@@ -1,7 +1,7 @@
 // The panel to pin a word: the words of both sentences as buttons, and for the pinned word all heads coloured
 // by their attention to or from it, strongest first.
 
-import { ARROWS, button, clampIndex, el } from "../common/base.js";
+import { ARROWS, button, clampIndex, el, rampLevel } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { makeKindMosaics } from "../common/mosaic.js";
 import { headName, sentenceCase } from "../common/naming.js";
@@ -141,7 +141,7 @@ export function makePins(ctx) {
       pictureId: `${state.pin} ${state.way} ${rowsAreRead(state)}`,
       describe: (layer, head) => description(weightOf(layer, head), pinned),
       picture: (canvas, layer, head) => {
-        const level = Math.round(255 * Math.min(weightOf(layer, head).weight, 1));
+        const level = rampLevel(weightOf(layer, head).weight);
         paintPixels(canvas, 1, 1, () => theme.ramp[level]);
       },
     };

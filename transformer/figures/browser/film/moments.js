@@ -1,7 +1,7 @@
 // One corner of a weight matrix under Adam: the matrices of its last update, and that update written out for
 // one entry. `.show(data)` takes the data of figures/moments.py.
 
-import { ARROWS, clampIndex, colours, el, listenForResize } from "../common/base.js";
+import { ARROWS, clampIndex, colours, el, listenForResize, rampLevel, signedLevel } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { numberParts, numberText } from "../common/numbers.js";
 
@@ -179,7 +179,7 @@ function drawMatrix({ signed, canvas, bar }, values, entry, theme) {
   values.forEach((line, r) =>
     line.forEach((value, c) => {
       if (value === null) return; // NaN and infinity stay empty
-      pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
+      pen.fillStyle = css(signed ? signedLevel(share(value)) : rampLevel(share(value)));
       pen.fillRect(c * CELL_PIXELS, r * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
     })
   );

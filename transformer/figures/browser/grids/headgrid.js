@@ -1,7 +1,7 @@
 // Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
 // figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
-import { button, colours, el, listenForResize, moveInGrid, textOn } from "../common/base.js";
+import { button, colours, el, listenForResize, moveInGrid, rampLevel, textOn } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 
 export function headgridView(container, report) {
@@ -66,7 +66,7 @@ export function headgridView(container, report) {
     cells.forEach((cellRow, i) =>
       cellRow.forEach((cell, j) => {
         const level = grid.levels[i][j];
-        const colour = level === null ? null : theme.css(Math.round(255 * level));
+        const colour = level === null ? null : theme.css(rampLevel(level));
         cell.style.background = colour ?? "none";
         cell.style.color = colour ? textOn(colour) : theme.muted;
         cell.textContent = grid.marks[i][j];

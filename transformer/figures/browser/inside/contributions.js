@@ -2,7 +2,7 @@
 // values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
-import { colours, el, listenForResize, tokenText } from "../common/base.js";
+import { colours, el, listenForResize, rampLevel, signedLevel, tokenText } from "../common/base.js";
 import {
   drawTable,
   fullSpan,
@@ -196,9 +196,9 @@ export function contributionsView(container, report) {
 function colourOf({ name, max_abs: maxAbs, signed }, parts) {
   const { values, shape } = parts.get(name);
   return (row, column) => {
-    const share = Math.sqrt(Math.min(Math.abs(values[row * shape[1] + column]) / (maxAbs || 1), 1));
-    if (!signed) return Math.round(255 * share);
-    return Math.round(127.5 * (1 + Math.sign(values[row * shape[1] + column]) * share));
+    const value = values[row * shape[1] + column];
+    const share = Math.sqrt(Math.abs(value) / (maxAbs || 1));
+    return signed ? signedLevel(Math.sign(value) * share) : rampLevel(share);
   };
 }
 

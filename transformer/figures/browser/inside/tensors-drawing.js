@@ -1,6 +1,6 @@
 // Layout and drawing of a table of numbers.
 
-import { clampIndex, el, textOn } from "../common/base.js";
+import { clampIndex, el, rampLevel, signedLevel, textOn } from "../common/base.js";
 import { paintPixels } from "../common/thumbnail.js";
 import {
   drawColumnLabel,
@@ -216,11 +216,12 @@ export const columnName = ({ columns, first = 0 }, column) => columns ? columns[
 // A function that returns the level of a number on the colour scale, 0 to 255, or -1 for NaN and infinity.
 function levelScale({ kind, max_abs: maxAbs, signed }) {
   const top = maxAbs || 1;
-  if (signed) {
-    return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
-  }
-  const share = kind === "share" ? Math.sqrt : (part) => part;
-  return (value) => (Number.isFinite(value) ? Math.round(255 * share(Math.min(Math.max(value / top, 0), 1))) : -1);
+  const levelOf = signed
+    ? signedLevel
+    : kind === "share"
+    ? (share) => rampLevel(Math.sqrt(Math.max(share, 0)))
+    : rampLevel;
+  return (value) => (Number.isFinite(value) ? levelOf(value / top) : -1);
 }
 
 // The legend: its colours, ticks as [position, text], and a line of text.

@@ -1,7 +1,7 @@
 // Drawing of the Query–key view: vectors as strips of coloured numbers, scores and weights of all keys as bars,
 // and lists of tokens to choose from.
 
-import { button, el, setIfChanged, tokenText } from "../common/base.js";
+import { button, el, setIfChanged, signedLevel, tokenText } from "../common/base.js";
 import {
   drawColumnLabel,
   drawRowLabel,
@@ -104,7 +104,7 @@ function paintStrips(ctx, pen, layout, dimension) {
     pen.font = `${strong ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
     drawRowLabel(pen, parts, left - 8, y + stripHeight / 2, left - 10, theme, strong);
     values.forEach((x, j) => {
-      pen.fillStyle = theme.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / maxAbs, 1), -1))));
+      pen.fillStyle = theme.divergingCss(signedLevel(x / maxAbs));
       pen.fillRect(left + j * cellWidth, y, Math.max(cellWidth - (cellWidth >= 4 ? 1 : 0), 0.5), stripHeight);
     });
     pen.lineWidth = strong ? 1.5 : 1;

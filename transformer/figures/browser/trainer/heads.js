@@ -1,7 +1,7 @@
 // All heads of a model that is learning, one small picture each: rows are queries, columns keys. A click switches the
 // head off from this step on, in a fork.
 
-import { button, el, listenForPointing } from "../common/base.js";
+import { button, el, listenForPointing, rampLevel } from "../common/base.js";
 import { KINDS, LETTERS } from "../common/head-codes.js";
 import { headName, shortName } from "../common/naming.js";
 import { paintPixels } from "../common/thumbnail.js";
@@ -48,8 +48,7 @@ export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
     for (const cell of cells) {
       const { rows, columns, values } = headWeights(example, cell.kind, cell.layer, cell.head);
       // Colour by square root, so that small weights are visible.
-      const level = (weight) => Math.round(255 * Math.sqrt(Math.min(weight, 1)));
-      paintPixels(cell.canvas, rows, columns, (i, j) => theme.ramp[level(values[i * columns + j])]);
+      paintPixels(cell.canvas, rows, columns, (i, j) => theme.ramp[rampLevel(Math.sqrt(values[i * columns + j]))]);
       const isOff = off.has(cell.code);
       if (cell.isOff === isOff) continue;
       cell.isOff = isOff;
