@@ -141,20 +141,23 @@ export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count -
 // Steps of the arrow keys as [right, down].
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-// Moves the focus in rows of buttons with the arrow keys; Tab then returns to the button that has it.
+// Moves the focus in rows of buttons with the arrow keys, Home and End; Tab then returns to the button that has it.
+// Returns that button, or null for another key.
 /** @param {KeyboardEvent} event @param {HTMLElement[][]} rows */
 export function moveInGrid(event, rows) {
-  if (!(event.key in ARROWS)) return;
-  const [right, down] = ARROWS[event.key];
+  const [right, down] = ARROWS[event.key] ?? [0, 0];
+  if (!right && !(down && rows.length > 1) && event.key !== "Home" && event.key !== "End") return null;
   const target = /** @type {HTMLElement} */ (event.target);
   const row = rows.findIndex((buttons) => buttons.includes(target));
   const buttons = rows[clampIndex(row + down, rows.length)];
-  const next = buttons[clampIndex(rows[row].indexOf(target) + right, buttons.length)];
+  const column = { Home: 0, End: buttons.length - 1 }[event.key] ?? rows[row].indexOf(target) + right;
+  const next = buttons[clampIndex(column, buttons.length)];
   event.preventDefault();
   event.stopPropagation();
   for (const button of rows.flat()) if (button.tabIndex === 0) button.tabIndex = -1;
   next.tabIndex = 0;
   next.focus();
+  return next;
 }
 
 // Any CSS colour as [red, green, blue] from 0 to 255, computed once: views ask for their colours at every drawing.

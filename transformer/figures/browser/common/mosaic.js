@@ -2,7 +2,7 @@
 // head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if opening a head does
 // more than selecting it.
 
-import { ARROWS, button, clampIndex, el, setChildren } from "./base.js";
+import { button, el, indices, moveInGrid, setChildren } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";
 import { displayNumber, headName } from "./naming.js";
 import { KINDS } from "./head-codes.js";
@@ -95,21 +95,11 @@ export function makeMosaic(choose, open = choose) {
   }
 
   grid.addEventListener("keydown", (event) => {
-    const [columnCount, index] = [side.n_heads, buttons.indexOf(event.target)];
-    const [row, column] = [Math.floor(index / columnCount), index % columnCount];
-    let next;
-    if (event.key === "Home") next = row * columnCount;
-    else if (event.key === "End") next = row * columnCount + columnCount - 1;
-    else if (event.key in ARROWS) {
-      const [right, down] = ARROWS[event.key];
-      next = clampIndex(row + down, Math.ceil(buttons.length / columnCount)) * columnCount +
-        clampIndex(column + right, columnCount);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
-    const { layer, head } = heads[next];
-    choose(layer, head);
-    buttons[next].focus();
+    const rows = indices(buttons.length / side.n_heads).map((row) =>
+      buttons.slice(row * side.n_heads, (row + 1) * side.n_heads)
+    );
+    const next = moveInGrid(event, rows);
+    if (next) choose(Number(next.dataset.layer), Number(next.dataset.head));
   });
 
   return { node: grid, draw };

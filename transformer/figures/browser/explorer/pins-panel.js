@@ -1,7 +1,7 @@
 // The panel to pin a word: the words of both sentences as buttons, and for the pinned word all heads coloured
 // by their attention to or from it, strongest first.
 
-import { ARROWS, button, clampIndex, el, rampLevel } from "../common/base.js";
+import { button, clampIndex, el, moveInGrid, rampLevel } from "../common/base.js";
 import { makeBar } from "../common/legend.js";
 import { makeKindMosaics } from "../common/mosaic.js";
 import { headName, sentenceCase } from "../common/naming.js";
@@ -70,17 +70,9 @@ export function makePins(ctx) {
     unpin();
   });
   words.addEventListener("keydown", (event) => {
-    const [right] = ARROWS[event.key] || [0];
     const buttons = [...words.querySelectorAll("button")];
-    const ends = { Home: 0, End: buttons.length - 1 };
-    if (!right && !(event.key in ends)) return;
-    event.preventDefault();
-    event.stopPropagation();
-    tabStop = ends[event.key] ?? clampIndex(buttons.indexOf(event.target) + right, buttons.length);
-    buttons.forEach((wordButton, i) => {
-      wordButton.tabIndex = i === tabStop ? 0 : -1;
-    });
-    buttons[tabStop].focus();
+    const next = moveInGrid(event, [buttons]);
+    if (next) tabStop = buttons.indexOf(next);
   });
 
   // Open a head in the Heads view, or in the Heatmap if that is open.
