@@ -38,7 +38,7 @@ def explorer_data(
     names: Sequence[str] = (),
     aligner: AlignerLike | None = None,
     has_notices: bool = False,
-    exact: int | None = None,
+    page_settings: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return the traces that the explorer draws, as `explorer.js` reads them.
 
@@ -52,7 +52,8 @@ def explorer_data(
         names: names of the sides, instead of their own.
         aligner: the head that aligns words best by gold links, if one was measured.
         has_notices: whether to list the notable heads of the sentence.
-        exact: whether names are exact; a view on screen adopts this when it changes.
+        page_settings: fields for which the page has switches. A view on screen adopts each when
+            it changes, and does not report those that were not changed in the view.
         later: vectors that the page holds separately and unpacks when they are needed.
 
     Raises:
@@ -68,7 +69,7 @@ def explorer_data(
         "sides": descriptions,
         "start": state,
         "visit": visit,
-        "exact": int(state["exact"] if exact is None else exact),
+        "page_settings": dict(page_settings or {}),
         "second_kind": second_kind,
         "aligner": aligner_fields(aligner),
         "has_notices": has_notices,

@@ -154,9 +154,8 @@ def is_large() -> bool:
 
 
 def toggle_larger() -> None:
-    """Switch the larger drawing on or off; for callbacks. Browser views treat it as a new view."""
+    """Switch the larger drawing on or off; for callbacks."""
     change(size="normal" if is_large() else "large")
-    st.session_state[_VISIT_COUNT] = visit_count() + 1
 
 
 def _restore_size(*, is_screen: bool) -> None:

@@ -1,10 +1,11 @@
 // Writes and splits the app's addresses. The page's address follows the state: it equals the one that the server
 // writes, but selecting a head adds no entry to the browser's history.
 
-/** @param {State} state */
+/** @param {Partial<State>} state */
 export function writeAddress(state, defaults) {
   const params = new URLSearchParams(location.search);
   for (const name of Object.keys(defaults)) {
+    if (!(name in state)) continue; // the page's own
     params.delete(name);
     if (state[name] !== defaults[name]) params.set(name, state[name]);
   }

@@ -26,7 +26,7 @@ const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is 
 
 /**
  * @param {HTMLElement | ShadowRoot} root
- * @param {(state: State, defaults: State) => void} report
+ * @param {(state: Partial<State>, defaults: State) => void} report
  * @param {Record<string, Tab>} views
  */
 export function explorerView(root, report, views, hasServer = false, canForce = hasServer) {
@@ -35,7 +35,8 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
   let visitNumber = null;
   let defaults = null;
   let secondKind = ""; // what the second side is: "other" or "force"
-  let exact = null; // the page's last setting
+  let pageSettings = {}; // the page's last settings
+  const changedSettings = new Set(); // names of those that were changed here since
   let reportTimer = 0;
   const openViews = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
@@ -127,9 +128,13 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
       set({ pin: "" }); // it would now be another word
     }
     ({ defaults, second_kind: secondKind } = header);
-    // The page's switch has changed. (A change made here is reported to the page, which sends it back.)
-    if (header.exact !== exact) state = { ...state, exact: header.exact };
-    exact = header.exact;
+    // The page's switches have changed. (A change made here is reported to the page, which sends it back.)
+    for (const [name, value] of Object.entries(header.page_settings)) {
+      if (value === pageSettings[name]) continue;
+      state = { ...state, [name]: value };
+      changedSettings.delete(name);
+    }
+    pageSettings = header.page_settings;
     const names = new Set(store.sides.flatMap(({ trace }) => trace.kinds.flatMap((kind) => measureNames(trace, kind))));
     const known = Object.entries(header.measures).filter(([name]) => names.has(name));
     for (const name of Object.keys(MEASURES)) delete MEASURES[name];
@@ -149,13 +154,20 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
 
   function set(changes) {
     state = { ...state, ...changes };
+    for (const name of Object.keys(changes)) if (name in pageSettings) changedSettings.add(name);
     redraw();
     scheduleReport(REPORT_DELAY_MS);
   }
 
   function scheduleReport(delayMs) {
     clearTimeout(reportTimer);
-    reportTimer = setTimeout(() => report({ ...state }, defaults), delayMs);
+    reportTimer = setTimeout(() => report(reportedState(), defaults), delayMs);
+  }
+
+  // The state without the page's settings that were not changed here: the page may have changed them meanwhile.
+  function reportedState() {
+    const isReported = (name) => !(name in pageSettings) || changedSettings.has(name);
+    return Object.fromEntries(Object.entries(state).filter(([name]) => isReported(name)));
   }
 
   // Draw the state of an address at once, keeping the visitor's own size and exactness. Null: another view is

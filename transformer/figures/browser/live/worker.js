@@ -95,7 +95,7 @@ const handlers = {
       start: request.start,
       visit: request.visit,
       second_kind: secondKind,
-      exact: Number(request.start.exact ?? 0),
+      page_settings: {},
       aligner: site.models[request.model].aligner,
       has_notices: true,
       later: traces.flatMap((trace, side) => prefixed(vectorParts(trace), side)),

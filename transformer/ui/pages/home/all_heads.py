@@ -66,7 +66,7 @@ def _explorer(
         aligner=model.aligner,
         # In a lesson, the lines about notable heads would give the answer away.
         has_notices=not state.view().lesson,
-        exact=int(requested["exact"]),
+        page_settings={name: requested[name] for name in ("exact", "size")},
     )
     views.explorer(key="explorer", data=data, on_state_change=_save_explorer_state)
 
