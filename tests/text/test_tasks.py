@@ -248,6 +248,11 @@ def test_invalid_options_are_refused(name: str, options: dict[str, int], reason:
             call(**options)
 
 
+def test_negative_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match="10 and -2 examples are requested"):
+        split(TASKS["reverse"], 10, -2, seed=0)
+
+
 def test_induction_continues_after_the_earlier_occurrence() -> None:
     for example in TASKS["induction"].pairs(200, 5):
         letters, _, last = example.src.rpartition(" | ")

@@ -120,11 +120,13 @@ def test_training_is_reproducible(pairs: Pairs, monkeypatch: pytest.MonkeyPatch)
     assert vocabularies[0].sha256 == vocabularies[1].sha256
 
 
-def test_no_text_is_refused() -> None:
+def test_no_text_and_no_pieces_are_refused() -> None:
     with pytest.raises(ValueError, match="0 sentences to learn 300 pieces from"):
         Vocabulary.train(iter([]), 300)
     with pytest.raises(ValueError, match="from 2 sentences"):
         Vocabulary.train(["", " "], 300)
+    with pytest.raises(ValueError, match="size is 0; it must be at least 1"):
+        Vocabulary.train(["a b"], 0)
 
 
 def test_errors_of_the_text_stream_are_raised(pairs: Pairs) -> None:

@@ -62,6 +62,8 @@ class Vocabulary:
         `size` too small for the text's characters; errors raised by `sentences` are passed on
         unchanged.
         """
+        if size < 1:
+            raise ValueError(f"The vocabulary's size is {size}; it must be at least 1.")
         stream = _SentenceStream(sentences)
         buffer = io.BytesIO()
         try:

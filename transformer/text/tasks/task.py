@@ -128,7 +128,9 @@ def split(
     task: Task, n_train: int, n_valid: int, seed: int, **options: int
 ) -> tuple[list[Example], list[Example]]:
     """Return training and validation examples; all sources are different. Raises ValueError as
-    `Task.pairs` does for the sum of both numbers."""
+    `Task.pairs` does for the sum of both numbers, and for a negative number."""
+    if min(n_train, n_valid) < 0:
+        raise ValueError(f"{n_train} and {n_valid} examples are requested; neither may be below 0.")
     drawn = task.pairs(n_train + n_valid, seed, **options)
     return drawn[:n_train], drawn[n_train:]
 
