@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.app_pages import open_depth, wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.home_page import open_home
+from tests.browser.home_page import open_home, tile
 from tests.browser.test_depths import wait_for_depth
 from tests.live_app import wait_for_script_run, wait_until
 
@@ -43,6 +43,7 @@ def test_going_back_restores_depths_pages_and_lessons(bundled_app: str, new_page
 
     open_home(page, bundled_app)
     page.get_by_label("English").fill(TEXT)
+    expect(tile(page, 1, "first")).to_have_text("sleep.")  # typed text is reported after a moment
     fields = {"model": "en-fr", "text": TEXT}
     wait_for_address(page, "/", **fields)  # the links of the page were drawn before this
     entries = page.evaluate("history.length")
