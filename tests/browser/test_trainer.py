@@ -103,6 +103,7 @@ def test_a_link_trains_forks_and_reproduces(
     page.goto(f"{address}?run=steps%3D20")
     wait_until_finished(page)
     open_file(page, file)
+    expect(page.get_by_text(re.compile("^step 500 ·"))).to_be_visible()  # not 20
     wait_until_finished(page)
     assert checksum(page, "First run") == sum_of_first
     assert page.url == address
