@@ -39,6 +39,7 @@ export function makeProgress() {
     },
     reset() {
       stored = { name: "", cases: {} };
+      save();
     },
     async load() {
       const value = await kept(KEPT);

@@ -12,7 +12,7 @@ export function writeAddress(state, defaults) {
   const query = params.toString();
   try {
     history.replaceState(history.state, "", location.pathname + (query ? `?${query}` : ""));
-  } catch { /* Safari allows 100 changes in ten seconds; a later one writes what this one would have */ }
+  } catch { /* browsers limit how often the address may change; the next change writes this one, too */ }
 }
 
 // Split one of the app's addresses into the page ("" for the first), the query, and the part before both.
