@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TORCH_TESTS := $(addprefix tests/, measures model inference analysis/table1/test_paths.py) $(addprefix tests/training/test_, loss.py learner.py moments.py) \
 	$(filter-out %/evidence %/table1 %/__pycache__ %.py, $(wildcard tests/analysis/*))
 
-SCRIPTS := transformer/figures/browser
+SCRIPTS := transformer/client
 FORMATTED := $(SCRIPTS) tests/figures/scripts transformer/ui/widgets
 
 # Tests without a browser run on several cores. A browser test needs two, one for the browser and one for the

@@ -140,7 +140,7 @@ def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
 
 
 def open_script(page: Page, folder: Path, start: str) -> Page:
-    """Open a page with a test script that imports modules of `browser/`."""
+    """Open a page with a test script that imports modules of `client/`."""
     return open_html(page, folder, view_page(start))
 
 

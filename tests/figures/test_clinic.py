@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from tests.figures.deno import SCRIPTS, deno
-from transformer.figures.trainer_page import BROWSER
+from transformer.figures.modules import CLIENT
 
 CODE = f"""
-import {{ offersOf, pytestFile, pytorchFile }} from "{(BROWSER / "clinic/case.js").as_uri()}";
-import {{ CASES }} from "{(BROWSER / "clinic/cases.js").as_uri()}";
+import {{ offersOf, pytestFile, pytorchFile }} from "{(CLIENT / "app/clinic/case.js").as_uri()}";
+import {{ CASES }} from "{(CLIENT / "app/clinic/cases.js").as_uri()}";
 console.log(JSON.stringify(CASES.map((given) => ({{
   id: given.id,
   test: pytestFile(given),

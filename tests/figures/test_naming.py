@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.figures.deno import deno
 from tests.figures.fake_traces import HOSTILE
-from transformer import figures
+from transformer.figures.modules import CLIENT
 from transformer.measures import naming
 from transformer.measures.pieces import join_bytes
 from transformer.measures.words import words
@@ -31,12 +30,11 @@ TOKENS = [
     "<0xC3>",
     *HOSTILE,
 ]
-BROWSER = Path(figures.__file__).parent / "browser"
 
 
 def run_script(script: str) -> Any:
     """Return what a script prints that imports naming.js as `n`."""
-    import_line = f"const n = await import({json.dumps((BROWSER / 'common/naming.js').as_uri())});"
+    import_line = f"const n = await import({json.dumps((CLIENT / 'common/naming.js').as_uri())});"
     return json.loads(deno("eval", "--quiet", import_line + script))
 
 

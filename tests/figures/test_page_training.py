@@ -30,7 +30,7 @@ from transformer.training.learner import Learner
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.schedule import learning_rate
 
-MODEL = APP_FOLDER / "transformer/figures/browser/model"
+MODEL = APP_FOLDER / "transformer/client/model"
 REVERSE = TASKS["reverse"]
 SMALL_TASKS: tuple[tuple[str, dict[str, int]], ...] = (
     ("copy", {"longest": 3, "letters": 4}),

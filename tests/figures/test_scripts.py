@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.figures.deno import SCRIPTS, deno
-from transformer.figures import module, modules, style, translation_data
+from transformer.figures import module, style, translation_data
 from transformer.figures.live_page import worker_scripts
-from transformer.figures.modules import join_modules
+from transformer.figures.modules import CLIENT, join_modules
 from transformer.figures.state import KINDS
 from transformer.figures.views import COMPONENTS, EXPLORER, TABS, view_page
 from transformer.ui.services.view_scripts import training_files
@@ -45,11 +45,15 @@ export const right = three() + one;
 ENTRY = """import { left } from "./left.js";
 import { right } from "./right.js";
 export default left + right;"""
-BROWSER = Path(modules.__file__).parent / "browser"
 VIEW_FOLDERS = sorted(
-    {"common", "site", *COMPONENTS.values(), *(path.split("/")[0] for path in EXPLORER.values())}
+    {
+        "common",
+        "app/try",
+        *COMPONENTS.values(),
+        *(path.rpartition("/")[0] for path in EXPLORER.values()),
+    }
 )
-"""Folders of `BROWSER` whose scripts are joined."""
+"""Folders of `CLIENT` whose scripts are joined."""
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
 # Names, not addresses that anyone asks.
 NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
@@ -131,23 +135,23 @@ def test_scripts_load_nothing_and_parse_no_html(view: str) -> None:
 
 def test_every_script_and_style_of_the_views_is_used() -> None:
     # Names of the lessons' questions are those of other views: they are joined by themselves.
-    lesson = join_modules('import { lessonView } from "./lessons/lesson.js";\n')
+    lesson = join_modules('import { lessonView } from "./app/learn/lesson.js";\n')
     uses = [(f"{folder}/{view}", f"{view}View") for view, folder in COMPONENTS.items()]
-    uses.remove(("lessons/lesson", "lessonView"))
+    uses.remove(("app/learn/lesson", "lessonView"))
     uses += [
         ("common/file", "openFile"),
         ("common/view-loader", "servedView"),
-        ("site/live", "openLive"),
-        ("site/live-lesson", "openLesson"),
-        ("explorer/explorer-mount", "mountExplorer"),
-        ("explorer/explorer-widget", "explorerWidget"),
+        ("app/try/live", "openLive"),
+        ("app/learn/live-lesson", "openLesson"),
+        ("views/explorer/explorer-mount", "mountExplorer"),
+        ("views/explorer/explorer-widget", "explorerWidget"),
     ]
     names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
     joined = join_modules("\n".join([TABS, *names]) + "\n")
-    scripts = {path for folder in VIEW_FOLDERS for path in BROWSER.glob(f"{folder}/*.js")}
+    scripts = {path for folder in VIEW_FOLDERS for path in CLIENT.glob(f"{folder}/*.js")}
     used = {*joined.files, *lesson.files}
-    assert {path.relative_to(BROWSER).as_posix() for path in scripts} <= used
-    sheets = [path for folder in VIEW_FOLDERS for path in BROWSER.glob(f"{folder}/*.css")]
+    assert {path.relative_to(CLIENT).as_posix() for path in scripts} <= used
+    sheets = [path for folder in VIEW_FOLDERS for path in CLIENT.glob(f"{folder}/*.css")]
     ends = [path.read_text(encoding="utf-8").splitlines()[-3:] for path in sheets]
     assert [end for end in ends if "\n".join(end) not in joined.style + lesson.style] == []
 
@@ -159,7 +163,7 @@ def test_a_translation_in_a_page_stays_text() -> None:
 
 
 def test_kinds_of_attention_have_the_same_labels_in_python() -> None:
-    text = (BROWSER / "common/head-codes.js").read_text(encoding="utf-8")
+    text = (CLIENT / "common/head-codes.js").read_text(encoding="utf-8")
     labels = ", ".join(f'{kind}: "{label}"' for kind, label in KINDS.items())
     assert f"KINDS = {{ {labels} }};" in text
 
@@ -171,7 +175,7 @@ def test_javascript_tests_pass() -> None:
 def test_modules_that_a_browser_loads_come_with_those_that_they_import() -> None:
     training = {path: content.decode() for path, content in training_files().items()}
     pages = [path for path in training if path.endswith(".js")]
-    for scripts, waiting in ((worker_scripts(), ["live/worker.js"]), (training, pages)):
+    for scripts, waiting in ((worker_scripts(), ["engine/worker.js"]), (training, pages)):
         checked: set[str] = set()
         while waiting:
             path = waiting.pop()

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from transformer import figures
 from transformer.figures import heatmap
 from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.modules import CLIENT
 from transformer.figures.theme import RAMP, text_on
 
-BROWSER = Path(figures.__file__).parent / "browser"
 STREAMLIT_CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 ROWS, COLUMNS = ("<s>", "▁le", "▁le"), ("▁the", "<b>", "▁the", "</s>")
 
@@ -51,7 +50,7 @@ def hue_distance(first: str, second: str) -> float:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_figures_pages_and_files_have_the_same_colours(dark: bool) -> None:
-    style = (BROWSER / "common/base.css").read_text(encoding="utf-8")
+    style = (CLIENT / "common/base.css").read_text(encoding="utf-8")
     page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"]
     colours = page["dark" if dark else "light"]
     for name, expected in (("Sequential", RAMP[dark]), ("Categorical", DARK if dark else LIGHT)):
@@ -60,7 +59,7 @@ def test_figures_pages_and_files_have_the_same_colours(dark: bool) -> None:
 
 
 def test_the_selection_colour_differs_from_negative_values() -> None:
-    style = (BROWSER / "common/base.css").read_text(encoding="utf-8")
+    style = (CLIENT / "common/base.css").read_text(encoding="utf-8")
     match = re.search(r"--hu-choice: (#\w{6});", style)
     assert match
     choice = match[1]

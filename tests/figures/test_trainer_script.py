@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.figures.deno import deno
-from transformer.figures.trainer_page import BROWSER
+from transformer.figures.modules import CLIENT
 
 TASKS = (
     "reverse",
@@ -29,8 +29,8 @@ PAIRS = [["I see .", "ich sehe ."], ["you see .", "du siehst ."]]
 def script(link: str, pairs: object = None) -> str:
     """Return the script of the run of a link."""
     code = f"""
-import {{ allSettings, readLink }} from "{(BROWSER / "trainer/link.js").as_uri()}";
-import {{ scriptFor }} from "{(BROWSER / "trainer/script.js").as_uri()}";
+import {{ allSettings, readLink }} from "{(CLIENT / "app/trainer/link.js").as_uri()}";
+import {{ scriptFor }} from "{(CLIENT / "app/trainer/script.js").as_uri()}";
 console.log(scriptFor(allSettings(readLink({json.dumps(link)}), 0), {json.dumps(pairs)}));
 """
     return deno("eval", "--no-lock", code)
@@ -53,8 +53,8 @@ def test_every_task_trains(task: str, tmp_path: Path) -> None:
 def test_the_script_replaces_letters_as_the_page_does(options: str, tmp_path: Path) -> None:
     link = f"task=cipher;steps=2;option.{options}"
     code = f"""
-import {{ allSettings, readLink }} from "{(BROWSER / "trainer/link.js").as_uri()}";
-import {{ makeData }} from "{(BROWSER / "training/data.js").as_uri()}";
+import {{ allSettings, readLink }} from "{(CLIENT / "app/trainer/link.js").as_uri()}";
+import {{ makeData }} from "{(CLIENT / "training/data.js").as_uri()}";
 const {{ symbols, train }} = makeData(allSettings(readLink({json.dumps(link)}), 0));
 console.log(JSON.stringify(train.slice(0, 500).flatMap(({{ src, tgt }}) =>
   src.map((id, i) => [symbols[id], symbols[tgt[i]]]))));
@@ -93,8 +93,8 @@ def test_a_recurrent_model_is_no_transformer() -> None:
 
 def test_a_link_needs_only_the_task() -> None:
     code = f"""
-import {{ allSettings, readLink }} from "{(BROWSER / "trainer/link.js").as_uri()}";
-import {{ TASKS }} from "{(BROWSER / "training/tasks.js").as_uri()}";
+import {{ allSettings, readLink }} from "{(CLIENT / "app/trainer/link.js").as_uri()}";
+import {{ TASKS }} from "{(CLIENT / "training/tasks.js").as_uri()}";
 const opened = Object.keys(TASKS).map((task) => allSettings(readLink(`task=${{task}}`), 0));
 console.log(opened.map(({{ task }}) => task).join());
 """

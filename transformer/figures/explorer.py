@@ -21,7 +21,7 @@ from transformer.figures.views import TABS, data_script, page
 from transformer.measures.kinds import checked_kind
 
 _START = f"""{TABS}
-import {{ openExplorer }} from "./explorer/explorer-mount.js";
+import {{ openExplorer }} from "./views/explorer/explorer-mount.js";
 openExplorer(TABS);"""
 HEIGHT = 860
 """Height of the frame in a notebook, in pixels; readers can drag its lower edge."""

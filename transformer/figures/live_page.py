@@ -6,21 +6,19 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Any
 
 from transformer.figures.inline_markdown import html_of
-from transformer.figures.modules import JoinedModules, join_modules
+from transformer.figures.modules import CLIENT, JoinedModules, join_modules
 from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import TABS, json_script
 
-BROWSER = Path(__file__).parent / "browser"
-WORKER_FOLDERS = ("live", "model", "questions", "trace")
-"""Folders of `browser/` that the worker loads unchanged: ES modules that a student can read in the
+WORKER_FOLDERS = ("engine", "model", "trace", "trace/questions")
+"""Folders of `client/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
 WORKER_FILES = ("common/base.js", "common/base64.js", "common/naming.js", "common/head-codes.js")
 """Modules of the views that the worker loads as well."""
-SERVICE_WORKER = "live/service-worker.js"
+SERVICE_WORKER = "engine/service-worker.js"
 
 # Matrix products run in WebAssembly, and views set styles in attributes. Other origins are blocked.
 LIVE_POLICY = (
@@ -42,8 +40,8 @@ def live_script() -> JoinedModules:
     imports = "".join(
         f'import {{ {name} }} from "./{file}.js";\n'
         for name, file in (
-            ("openLesson, openPicture", "site/live-lesson"),
-            ("openLive", "site/live"),
+            ("openLesson, openPicture", "app/learn/live-lesson"),
+            ("openLive", "app/try/live"),
         )
     )
     read_function = (
@@ -62,10 +60,10 @@ def worker_scripts() -> dict[str, str]:
     paths = [
         f"{folder}/{path.name}"
         for folder in WORKER_FOLDERS
-        for path in sorted((BROWSER / folder).glob("*.js"))
+        for path in sorted((CLIENT / folder).glob("*.js"))
     ]
     return {
-        path: (BROWSER / path).read_text(encoding="utf-8")
+        path: (CLIENT / path).read_text(encoding="utf-8")
         for path in (*paths, *WORKER_FILES)
         if path != SERVICE_WORKER
     }
@@ -73,7 +71,7 @@ def worker_scripts() -> dict[str, str]:
 
 def service_worker(version: str, files: Sequence[str]) -> str:
     """Return the service worker script, which caches these files for offline use."""
-    script = (BROWSER / SERVICE_WORKER).read_text(encoding="utf-8")
+    script = (CLIENT / SERVICE_WORKER).read_text(encoding="utf-8")
     for name, value in (("VERSION", json.dumps(version)), ("FILES", json.dumps(list(files)))):
         placeholder = f"const {name} = {'[]' if name == 'FILES' else chr(34) * 2};"
         if placeholder not in script:
@@ -83,7 +81,7 @@ def service_worker(version: str, files: Sequence[str]) -> str:
 
 
 def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
-    """Return the first page. `site/live.js` reads `site`; `lead` and `footer` are Markdown."""
+    """Return the first page. `app/try/live.js` reads `site`; `lead` and `footer` are Markdown."""
     main = _MAIN.format(
         title=escape(title),
         lead="".join(f"<p>{html_of(text)}</p>" for text in lead),

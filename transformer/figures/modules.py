@@ -1,4 +1,4 @@
-"""A small bundler: joins ES modules of `browser/` and their style sheets into one script and style.
+"""A small bundler: joins ES modules of `client/` and their style sheets into one script and style.
 
 Modules may only use `import { a, b } from "./file.js";`, also from another folder, and `export`
 before a function, a class or a constant, which every JavaScript tool understands. A script's style
@@ -15,7 +15,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_BROWSER = Path(__file__).parent / "browser"
+CLIENT = Path(__file__).parents[1] / "client"
+"""Folder of the scripts and style sheets that run in a browser."""
 _ENTRY = "the script"
 """Name of the entry script in error messages."""
 
@@ -42,7 +43,7 @@ class JoinedModules:
     files: tuple[str, ...]
 
 
-def join_modules(entry: str, folder: Path = _BROWSER) -> JoinedModules:
+def join_modules(entry: str, folder: Path = CLIENT) -> JoinedModules:
     """Join the script `entry` and all modules that it imports, dependencies first.
 
     Comment lines and empty lines are removed to make the file smaller. An `export default` is kept,

@@ -1,6 +1,6 @@
 """One trace, packed for the browser: tokens, decoding steps and the weights of all heads.
 
-Everything that a view draws from a trace is derived in `browser/trace/`: words, labels, thumbnails,
+Everything that a view draws from a trace is derived in `client/trace/`: words, labels, thumbnails,
 measures, pinned words, notable heads. Vectors of heads are sent on demand.
 """
 

@@ -1,7 +1,7 @@
 """Lesson pages of the static site: a course of questions, each with a view to find the answer in.
 
 Each answer to choose is a `<details>` element, and a page of `views` loads in a frame when it is
-opened. A question about the picture of a sentence is asked by `site/live-lesson.js`, about any
+opened. A question about the picture of a sentence is asked by `app/learn/live-lesson.js`, about any
 sentence.
 """
 
@@ -96,9 +96,9 @@ class CourseStep:
         train_link: the page that trains such a model.
         start_link: where the reader finds the answer, if there are no choices.
         question_picture: of a question that is not asked about a model in the page, as
-            `questions/case.js` describes it.
-        site, live: data of the models and of this lesson for `site/live-lesson.js`; None if the
-            question is not asked about a model in the page.
+            `trace/questions/case.js` describes it.
+        site, live: data of the models and of this lesson for `app/learn/live-lesson.js`; None if
+            the question is not asked about a model in the page.
     """
 
     file: str

@@ -29,7 +29,7 @@ RAMP = {
 }
 """Colours of weights from 0 to 1, by whether the page is dark: one hue, readable with colour
 blindness and in grey print. `.streamlit/config.toml` has them for the pages and
-`browser/common/base.css` for files and the static site; a test compares them."""
+`client/common/base.css` for files and the static site; a test compares them."""
 AXIS = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
 
 LEGEND_ABOVE = {"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"}
@@ -51,7 +51,7 @@ for _name, _ink in TEXT_COLOURS.items():
 def text_on(share: float, dark: bool) -> str:
     """Return black or white, whichever has more contrast on the colour of `RAMP` at this weight.
 
-    As `textOn` of `browser/common/base.js`; Plotly's own choice has 3 : 1 on the middle blues.
+    As `textOn` of `client/common/base.js`; Plotly's own choice has 3 : 1 on the middle blues.
     """
     ramp = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in RAMP[dark]])
     at = np.linspace(0, 1, len(ramp))

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 
+from transformer.figures.modules import CLIENT
 from transformer.figures.site_frame import NOT_STARTED, page_html
 
-BROWSER = Path(__file__).parent / "browser"
-FOLDERS = ("model", "training", "trainer", "clinic")
+FOLDERS = ("model", "training", "app/trainer", "app/clinic")
 FILES = (
     "common/base.js",
     "common/base64.js",
@@ -43,21 +42,21 @@ _MAIN = """<main class="live">
 def trainer_files() -> Mapping[str, bytes]:
     """Return the scripts and style sheets by their paths below one folder. A page also needs
     the pairs of French, training/french-pairs.js (`text.tasks.pair_data`)."""
-    paths = [BROWSER / name for name in FILES]
+    paths = [CLIENT / name for name in FILES]
     for folder in FOLDERS:
-        paths += [p for p in sorted((BROWSER / folder).iterdir()) if p.suffix in (".js", ".css")]
-    return {path.relative_to(BROWSER).as_posix(): path.read_bytes() for path in paths}
+        paths += [p for p in sorted((CLIENT / folder).iterdir()) if p.suffix in (".js", ".css")]
+    return {path.relative_to(CLIENT).as_posix(): path.read_bytes() for path in paths}
 
 
 def trainer_page(footer: str) -> str:
     """Return the page Train of the static site; `footer` is Markdown."""
-    return _page(TITLE, "hu-trainer", footer, "train.html", ("trainer/trainer",), "trainer")
+    return _page(TITLE, "hu-trainer", footer, "train.html", ("app/trainer/trainer",), "app/trainer")
 
 
 def clinic_page(footer: str) -> str:
     """Return the bug clinic of the static site; `footer` is Markdown."""
-    sheets = ("trainer/trainer", "clinic/clinic")
-    return _page(CLINIC_TITLE, "hu-clinic", footer, "learn.html", sheets, "clinic")
+    sheets = ("app/trainer/trainer", "app/clinic/clinic")
+    return _page(CLINIC_TITLE, "hu-clinic", footer, "learn.html", sheets, "app/clinic")
 
 
 def _page(

@@ -1,4 +1,4 @@
-"""The browser views: scripts and styles in `browser/`, without a build step.
+"""The browser views: scripts and styles in `client/`, without a build step.
 
 A view is either mounted by the app (`module` returns its script, `style` its style, and `loader` a
 short script that fetches both), or written to one HTML file that opens without a server (`page`,
@@ -18,34 +18,34 @@ from typing import Any
 from transformer.figures.modules import JoinedModules, join_modules
 
 COMPONENTS = {
-    "glance": "glance",
-    "explorer": "explorer",
-    "translation": "decoding",
-    "film": "film",
-    "moments": "film",
-    "figure1": "inside",
-    "tensors": "inside",
-    "contributions": "inside",
-    "switchboard": "grids",
-    "headgrid": "grids",
-    "wall": "grids",
-    "copylink": "frame",
-    "seeit": "frame",
-    "classroom": "frame",
-    "lesson": "lessons",
+    "glance": "views/glance",
+    "explorer": "views/explorer",
+    "translation": "views/decoding",
+    "film": "views/film",
+    "moments": "views/film",
+    "figure1": "views/inside",
+    "tensors": "views/inside",
+    "contributions": "views/inside",
+    "switchboard": "views/grids",
+    "headgrid": "views/grids",
+    "wall": "views/grids",
+    "copylink": "app/frame",
+    "seeit": "app/frame",
+    "classroom": "app/frame",
+    "lesson": "app/learn",
 }
-"""Views that a page can mount, each with its folder: `browser/film/film.js` exports `filmView`, and
+"""Views that a page can mount, each with its folder: `views/film/film.js` exports `filmView`, and
 so on."""
 
 EXPLORER = {
-    "heads": "heads/heads",
-    "heatmap": "explorer/heatmap",
-    "model": "explorer/model",
-    "query-key": "querykey/querykey",
-    "decoding": "decoding/decoding",
-    "compare": "compare/compare",
+    "heads": "views/heads/heads",
+    "heatmap": "views/explorer/heatmap",
+    "model": "views/explorer/model",
+    "query-key": "views/querykey/querykey",
+    "decoding": "views/decoding/decoding",
+    "compare": "views/compare/compare",
 }
-"""The explorer's views in the order of their tabs, each with its script; `browser/heads/heads.js`
+"""The explorer's views in the order of their tabs, each with its script; `views/heads/heads.js`
 exports `headsTab`, and so on."""
 
 _TAB_NAMES = {name: f"{script.rpartition('/')[2]}Tab" for name, script in EXPLORER.items()}
@@ -109,7 +109,7 @@ def loader(path: str, pages: Sequence[str]) -> str:
 @cache
 def _component(view: str) -> JoinedModules:
     if view == "explorer":
-        start = f"{TABS}\n{_use('explorer/explorer-mount', 'mountExplorer')}\n"
+        start = f"{TABS}\n{_use('views/explorer/explorer-mount', 'mountExplorer')}\n"
         return join_modules(f"{start}export default mountExplorer(TABS);")
     names = f"{_use_view(view)}\n{_use('common/mount', 'streamlitComponent')}\n"
     return join_modules(f"{names}export default streamlitComponent({view}View);")
@@ -117,7 +117,7 @@ def _component(view: str) -> JoinedModules:
 
 def widget_module() -> JoinedModules:
     """Return the explorer as the front-end module of an anywidget, which exports `{ render }`."""
-    start = f"{TABS}\n{_use('explorer/explorer-widget', 'explorerWidget')}\n"
+    start = f"{TABS}\n{_use('views/explorer/explorer-widget', 'explorerWidget')}\n"
     return _joined(f"{start}export default explorerWidget(TABS);")
 
 

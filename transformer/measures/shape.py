@@ -59,7 +59,7 @@ def _distances(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def clearest_head(weights: Float[np.ndarray, "layers heads query key"]) -> tuple[int, int]:
     """Return layer and head with the sharpest pattern: the largest mean over columns of a column's
-    greatest weight. It only chooses which head a view opens first; `browser/trace/explorer-data.js`
+    greatest weight. It only chooses which head a view opens first; `client/trace/explorer-data.js`
     does the same."""
     sharpness = weights.astype(np.float32).max(axis=2).mean(axis=2)
     layer, head = np.unravel_index(int(sharpness.argmax()), sharpness.shape)

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { wordAlternatives } from "../../../transformer/figures/browser/trace/alternatives.js";
+import { wordAlternatives } from "../../../transformer/client/trace/alternatives.js";
 
 const PIECES = ["<pad>", "<s>", "</s>", "<unk>", "▁cat", "▁dog", "▁bird", "s"];
 

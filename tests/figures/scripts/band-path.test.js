@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandPath, nearestGap, textLinesOf } from "../../../transformer/figures/browser/glance/band-path.js";
+import { bandPath, nearestGap, textLinesOf } from "../../../transformer/client/views/glance/band-path.js";
 
 const WORD_HEIGHT = 20;
 const box = (x, top, width = 40) => ({ x, top, bottom: top + WORD_HEIGHT, width });

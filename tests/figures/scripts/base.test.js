@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { luminance, textOn } from "../../../transformer/figures/browser/common/base.js";
+import { luminance, textOn } from "../../../transformer/client/common/base.js";
 
 test("luminance is that of WCAG 2.2", () => {
   assert.equal(luminance("#ffffff"), 1);

@@ -4,7 +4,7 @@
 // deno-lint-ignore no-import-prefix
 import asc from "npm:assemblyscript@0.28.20/asc";
 
-const folder = new URL("../../../transformer/figures/browser/model/", import.meta.url);
+const folder = new URL("../../../transformer/client/model/", import.meta.url);
 const OPTIONS = [
   "-O3",
   "--noAssert",

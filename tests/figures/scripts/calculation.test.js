@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hypothesisText, layoutTree } from "../../../transformer/figures/browser/decoding/decoding-tree.js";
-import { calculationOf, softmaxOf } from "../../../transformer/figures/browser/querykey/querykey-calculation.js";
-import { makeStore } from "../../../transformer/figures/browser/explorer/store.js";
-import { unpack } from "../../../transformer/figures/browser/trace/packing.js";
+import { hypothesisText, layoutTree } from "../../../transformer/client/views/decoding/decoding-tree.js";
+import { calculationOf, softmaxOf } from "../../../transformer/client/views/querykey/querykey-calculation.js";
+import { makeStore } from "../../../transformer/client/views/explorer/store.js";
+import { unpack } from "../../../transformer/client/trace/packing.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 // Four queries and keys with eight dimensions, and their scores.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fillNumbers, onlyHeadDiffers } from "../../../transformer/figures/browser/frame/classroom.js";
+import { fillNumbers, onlyHeadDiffers } from "../../../transformer/client/app/frame/classroom.js";
 
 const EXPLORER_FIELDS = ["view", "kind", "layer", "head", "row"];
 const currentView = {

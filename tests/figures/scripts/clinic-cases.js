@@ -2,10 +2,10 @@
 // the other lines offered leave the symptom. Run by tests/figures/test_clinic.py; arguments are ids of cases, or none.
 
 import assert from "node:assert/strict";
-import { ILL, offersOf, settingsOf, WELL } from "../../../transformer/figures/browser/clinic/case.js";
-import { CASES } from "../../../transformer/figures/browser/clinic/cases.js";
-import { headOf, isEvidence } from "../../../transformer/figures/browser/clinic/evidence.js";
-import { Run } from "../../../transformer/figures/browser/training/run.js";
+import { ILL, offersOf, settingsOf, WELL } from "../../../transformer/client/app/clinic/case.js";
+import { CASES } from "../../../transformer/client/app/clinic/cases.js";
+import { headOf, isEvidence } from "../../../transformer/client/app/clinic/evidence.js";
+import { Run } from "../../../transformer/client/training/run.js";
 
 const WRITINGS = 3;
 

@@ -1,11 +1,11 @@
 // The Bug clinic: its cases' data and PyTorch files. clinic-cases.js trains them.
 
 import assert from "node:assert/strict";
-import { offersOf, pytorchFile, sourceLines } from "../../../transformer/figures/browser/clinic/case.js";
-import { CASES } from "../../../transformer/figures/browser/clinic/cases.js";
-import { PREDICATES, VIEWS } from "../../../transformer/figures/browser/clinic/evidence.js";
-import { learningRate } from "../../../transformer/figures/browser/training/optimizer.js";
-import { completeSettings, DEFAULTS } from "../../../transformer/figures/browser/training/settings.js";
+import { offersOf, pytorchFile, sourceLines } from "../../../transformer/client/app/clinic/case.js";
+import { CASES } from "../../../transformer/client/app/clinic/cases.js";
+import { PREDICATES, VIEWS } from "../../../transformer/client/app/clinic/evidence.js";
+import { learningRate } from "../../../transformer/client/training/optimizer.js";
+import { completeSettings, DEFAULTS } from "../../../transformer/client/training/settings.js";
 
 Deno.test("every case is complete, and its file differs from the right one in one line", () => {
   assert.ok(CASES.length >= 8);

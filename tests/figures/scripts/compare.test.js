@@ -8,8 +8,8 @@ import {
   compareTables,
   divergingLevel,
   piecePairs,
-} from "../../../transformer/figures/browser/compare/compare-tables.js";
-import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
+} from "../../../transformer/client/views/compare/compare-tables.js";
+import { matrixOf } from "../../../transformer/client/common/matrix.js";
 import { random, side, STATE } from "./fixtures.js";
 
 const pieces = (texts) =>

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { explorerWidget } from "../../../transformer/figures/browser/explorer/explorer-widget.js";
+import { explorerWidget } from "../../../transformer/client/views/explorer/explorer-widget.js";
 
 const STATE = { view: "heads", kind: "cross", layer: 1, head: 2, pin: "", zoom: 3 };
 

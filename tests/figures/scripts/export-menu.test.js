@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { frameOf, inPercent } from "../../../transformer/figures/browser/film/film-data.js";
-import { readOff, writeOff } from "../../../transformer/figures/browser/common/head-codes.js";
-import { csvOf, fileName } from "../../../transformer/figures/browser/common/export-menu.js";
-import { orderOf } from "../../../transformer/figures/browser/inside/tensors.js";
+import { frameOf, inPercent } from "../../../transformer/client/views/film/film-data.js";
+import { readOff, writeOff } from "../../../transformer/client/common/head-codes.js";
+import { csvOf, fileName } from "../../../transformer/client/common/export-menu.js";
+import { orderOf } from "../../../transformer/client/views/inside/tensors.js";
 import { random, STATE } from "./fixtures.js";
 
 // Parse RFC 4180, character by character.

@@ -12,9 +12,9 @@ import {
   strongest,
   unsureWords,
   withoutPunctuation,
-} from "../../../transformer/figures/browser/glance/glance-playback.js";
-import { wholePercent } from "../../../transformer/figures/browser/common/numbers.js";
-import { changeOf, twoPercents, withHead } from "../../../transformer/figures/browser/glance/glance-strip.js";
+} from "../../../transformer/client/views/glance/glance-playback.js";
+import { wholePercent } from "../../../transformer/client/common/numbers.js";
+import { changeOf, twoPercents, withHead } from "../../../transformer/client/views/glance/glance-strip.js";
 import { random } from "./fixtures.js";
 
 const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({

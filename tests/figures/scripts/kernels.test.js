@@ -1,7 +1,7 @@
 // Products with weights that are stored as 16-bit numbers.
 
-import { Kernels } from "../../../transformer/figures/browser/model/kernels.js";
-import { linear, Tensor } from "../../../transformer/figures/browser/model/tensor.js";
+import { Kernels } from "../../../transformer/client/model/kernels.js";
+import { linear, Tensor } from "../../../transformer/client/model/tensor.js";
 import { random } from "./fixtures.js";
 
 Deno.test("products with 16-bit weights equal those with the same weights as 32-bit numbers", () => {

@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { hasUnevenSums, layoutCells } from "../../../transformer/figures/browser/common/cells.js";
-import { spanOf } from "../../../transformer/figures/browser/explorer/heatmap.js";
+import { hasUnevenSums, layoutCells } from "../../../transformer/client/common/cells.js";
+import { spanOf } from "../../../transformer/client/views/explorer/heatmap.js";
 import {
   headStyles,
   layoutLines,
   lineExponent,
   strongestLines,
   tokenAt,
-} from "../../../transformer/figures/browser/heads/heads-lines.js";
+} from "../../../transformer/client/views/heads/heads-lines.js";
 import {
   combinedHeads,
   matrixOf,
@@ -19,7 +19,7 @@ import {
   parseHeads,
   shade,
   writeHeads,
-} from "../../../transformer/figures/browser/common/matrix.js";
+} from "../../../transformer/client/common/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();

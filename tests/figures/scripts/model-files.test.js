@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 
-import { fetchFile } from "../../../transformer/figures/browser/live/model-files.js";
+import { fetchFile } from "../../../transformer/client/engine/model-files.js";
 
 const CONTENT = new Uint8Array(1000).map((_, i) => i % 251);
 const FILE = {

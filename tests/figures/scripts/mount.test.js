@@ -30,7 +30,7 @@ stub(
 );
 
 const { isOpeningPage, streamlitComponent } = await import(
-  "../../../transformer/figures/browser/common/mount.js"
+  "../../../transformer/client/common/mount.js"
 );
 
 const click = (href) => listeners.click({ target: new Element(href) });

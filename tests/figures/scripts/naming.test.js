@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { truncated } from "../../../transformer/figures/browser/common/naming.js";
+import { truncated } from "../../../transformer/client/common/naming.js";
 
 test("text is cut between characters as a reader counts them", () => {
   const family = "👩‍👩‍👧"; // five code points, eight UTF-16 units

@@ -10,8 +10,8 @@ import {
   percentText,
   showWeight,
   tensorNumber,
-} from "../../../transformer/figures/browser/common/numbers.js";
-import { formatMeasure, formatOffset } from "../../../transformer/figures/browser/common/measures.js";
+} from "../../../transformer/client/common/numbers.js";
+import { formatMeasure, formatOffset } from "../../../transformer/client/common/measures.js";
 import { random } from "./fixtures.js";
 
 const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

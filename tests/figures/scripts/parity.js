@@ -1,21 +1,21 @@
 // Run by Python tests with deno: applies the browser's model to the cases that Python has written into a folder, and
 // prints the results as JSON, for comparison with Python's. Example: `parity.js pieces FOLDER CHECKPOINT`.
 
-import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/figures/browser/model/hooks.js";
-import { readSafetensors } from "../../../transformer/figures/browser/model/safetensors.js";
-import { finish, Translator } from "../../../transformer/figures/browser/model/translator.js";
-import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
-import { LessonCase, unpackCase } from "../../../transformer/figures/browser/questions/case.js";
-import { questionOf, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
-import { unpackGlance } from "../../../transformer/figures/browser/glance/glance.js";
-import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
-import { makeStore } from "../../../transformer/figures/browser/explorer/store.js";
-import { startState } from "../../../transformer/figures/browser/trace/explorer-data.js";
-import { measureNames } from "../../../transformer/figures/browser/trace/head-measures.js";
-import { packTrace, vectorPart, vectorParts } from "../../../transformer/figures/browser/trace/pack-trace.js";
-import { notices } from "../../../transformer/figures/browser/trace/sentence-heads.js";
-import { tableRows } from "../../../transformer/figures/browser/decoding/translation.js";
-import { wordAlternatives } from "../../../transformer/figures/browser/trace/alternatives.js";
+import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/client/model/hooks.js";
+import { readSafetensors } from "../../../transformer/client/model/safetensors.js";
+import { finish, Translator } from "../../../transformer/client/model/translator.js";
+import { Vocabulary } from "../../../transformer/client/model/vocabulary.js";
+import { LessonCase, unpackCase } from "../../../transformer/client/trace/questions/case.js";
+import { questionOf, QUESTIONS } from "../../../transformer/client/trace/questions/questions.js";
+import { unpackGlance } from "../../../transformer/client/views/glance/glance.js";
+import { matrixOf } from "../../../transformer/client/common/matrix.js";
+import { makeStore } from "../../../transformer/client/views/explorer/store.js";
+import { startState } from "../../../transformer/client/trace/explorer-data.js";
+import { measureNames } from "../../../transformer/client/trace/head-measures.js";
+import { packTrace, vectorPart, vectorParts } from "../../../transformer/client/trace/pack-trace.js";
+import { notices } from "../../../transformer/client/trace/sentence-heads.js";
+import { tableRows } from "../../../transformer/client/views/decoding/translation.js";
+import { wordAlternatives } from "../../../transformer/client/trace/alternatives.js";
 
 const [command, folder, checkpoint, products] = Deno.args;
 const readJson = (file) => JSON.parse(Deno.readTextFileSync(file));

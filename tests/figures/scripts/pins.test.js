@@ -13,9 +13,9 @@ import {
   strongestAttention,
   strongestHeads,
   wordAt,
-} from "../../../transformer/figures/browser/explorer/pins.js";
-import { matrixOf } from "../../../transformer/figures/browser/common/matrix.js";
-import { pinWeights as weightsOfPins } from "../../../transformer/figures/browser/trace/explorer-data.js";
+} from "../../../transformer/client/views/explorer/pins.js";
+import { matrixOf } from "../../../transformer/client/common/matrix.js";
+import { pinWeights as weightsOfPins } from "../../../transformer/client/trace/explorer-data.js";
 import { labels, near, side, STATE } from "./fixtures.js";
 
 const withPlainWords = (pieceLabels, words, names) => ({ ...pieceLabels, plain: words, plain_labels: names });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nextPhase } from "../../../transformer/figures/browser/frame/reconnect.js";
+import { nextPhase } from "../../../transformer/client/app/frame/reconnect.js";
 
 const phases = (...states) => {
   let phase = "connected";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { splitAddress } from "../../../transformer/figures/browser/common/address.js";
+import { splitAddress } from "../../../transformer/client/common/address.js";
 import {
   addressOf,
   jsonOf,
@@ -13,7 +13,7 @@ import {
   storedViews,
   storeViews,
   withView,
-} from "../../../transformer/figures/browser/frame/saved-views.js";
+} from "../../../transformer/client/app/frame/saved-views.js";
 
 const PAGES = ["", "inside", "research"];
 const view = (query, more = {}) => ({ page: "inside", query, title: "T", note: "", day: "2026-11-23", ...more });

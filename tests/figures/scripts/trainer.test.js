@@ -1,22 +1,17 @@
 // The page that trains in the browser: links, verdicts, captions and pasted pairs.
 
 import assert from "node:assert/strict";
-import {
-  caption,
-  changeText,
-  comparison,
-  firstFollower,
-} from "../../../transformer/figures/browser/trainer/captions.js";
-import { allSettings, readLink, WHY_ATTENTION, writeLink } from "../../../transformer/figures/browser/trainer/link.js";
-import { descriptionOf, makeRuns } from "../../../transformer/figures/browser/trainer/runs.js";
-import { pairsOf, readModelFile } from "../../../transformer/figures/browser/trainer/saved.js";
-import { headWeights } from "../../../transformer/figures/browser/trainer/heads.js";
-import { meanWithInterval, successor, verdict } from "../../../transformer/figures/browser/trainer/verdict.js";
-import { setExactNames } from "../../../transformer/figures/browser/common/naming.js";
-import { thinned } from "../../../transformer/figures/browser/trainer/curves.js";
-import { checkpointOf } from "../../../transformer/figures/browser/training/checkpoint.js";
-import { Run } from "../../../transformer/figures/browser/training/run.js";
-import { symbolPieces, Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
+import { caption, changeText, comparison, firstFollower } from "../../../transformer/client/app/trainer/captions.js";
+import { allSettings, readLink, WHY_ATTENTION, writeLink } from "../../../transformer/client/app/trainer/link.js";
+import { descriptionOf, makeRuns } from "../../../transformer/client/app/trainer/runs.js";
+import { pairsOf, readModelFile } from "../../../transformer/client/app/trainer/saved.js";
+import { headWeights } from "../../../transformer/client/app/trainer/heads.js";
+import { meanWithInterval, successor, verdict } from "../../../transformer/client/app/trainer/verdict.js";
+import { setExactNames } from "../../../transformer/client/common/naming.js";
+import { thinned } from "../../../transformer/client/app/trainer/curves.js";
+import { checkpointOf } from "../../../transformer/client/training/checkpoint.js";
+import { Run } from "../../../transformer/client/training/run.js";
+import { symbolPieces, Vocabulary } from "../../../transformer/client/model/vocabulary.js";
 
 setExactNames(false);
 const LINK = "task=sort;seed=3;option.longest=6~0@120;off=c0.1,e1.0~1@200;learning_rate=0.001";

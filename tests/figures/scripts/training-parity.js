@@ -1,14 +1,14 @@
 // Run by tests/figures/test_page_training.py with deno: trains in JavaScript on what Python has written into a folder, and
 // prints the results as JSON. Example: `training-parity.js gradients FOLDER`.
 
-import { Kernels } from "../../../transformer/figures/browser/model/kernels.js";
-import { sinusoidal } from "../../../transformer/figures/browser/model/positions.js";
-import { checkpointOf } from "../../../transformer/figures/browser/training/checkpoint.js";
-import { decodeGreedily } from "../../../transformer/figures/browser/training/observation.js";
-import { learningRate, updateParameters } from "../../../transformer/figures/browser/training/optimizer.js";
-import { Random } from "../../../transformer/figures/browser/training/random.js";
-import { Run } from "../../../transformer/figures/browser/training/run.js";
-import { drawExamples, TASKS } from "../../../transformer/figures/browser/training/tasks.js";
+import { Kernels } from "../../../transformer/client/model/kernels.js";
+import { sinusoidal } from "../../../transformer/client/model/positions.js";
+import { checkpointOf } from "../../../transformer/client/training/checkpoint.js";
+import { decodeGreedily } from "../../../transformer/client/training/observation.js";
+import { learningRate, updateParameters } from "../../../transformer/client/training/optimizer.js";
+import { Random } from "../../../transformer/client/training/random.js";
+import { Run } from "../../../transformer/client/training/run.js";
+import { drawExamples, TASKS } from "../../../transformer/client/training/tasks.js";
 
 const [command, folder] = Deno.args;
 const readJson = (file) => JSON.parse(Deno.readTextFileSync(`${folder}/${file}`));

@@ -1,9 +1,9 @@
 // Training in the page: the way back of each operation, both ways of computing attention, runs and forks that are the
 // same bit for bit, and the worker's messages.
 
-import { headsOf, withoutHeads } from "../../../transformer/figures/browser/model/hooks.js";
-import { Kernels } from "../../../transformer/figures/browser/model/kernels.js";
-import { Tape } from "../../../transformer/figures/browser/model/tape.js";
+import { headsOf, withoutHeads } from "../../../transformer/client/model/hooks.js";
+import { Kernels } from "../../../transformer/client/model/kernels.js";
+import { Tape } from "../../../transformer/client/model/tape.js";
 import {
   activate,
   add,
@@ -14,13 +14,13 @@ import {
   lookup,
   Tensor,
   withoutColumns,
-} from "../../../transformer/figures/browser/model/tensor.js";
-import { packedAttention } from "../../../transformer/figures/browser/model/attention.js";
-import { attentionOverQueries } from "../../../transformer/figures/browser/model/query-softmax.js";
-import { additiveAttention, allocateWeights, gruStep } from "../../../transformer/figures/browser/model/recurrent.js";
-import { Transformer } from "../../../transformer/figures/browser/model/transformer.js";
-import { packPairs } from "../../../transformer/figures/browser/training/data.js";
-import { Diverged, Run } from "../../../transformer/figures/browser/training/run.js";
+} from "../../../transformer/client/model/tensor.js";
+import { packedAttention } from "../../../transformer/client/model/attention.js";
+import { attentionOverQueries } from "../../../transformer/client/model/query-softmax.js";
+import { additiveAttention, allocateWeights, gruStep } from "../../../transformer/client/model/recurrent.js";
+import { Transformer } from "../../../transformer/client/model/transformer.js";
+import { packPairs } from "../../../transformer/client/training/data.js";
+import { Diverged, Run } from "../../../transformer/client/training/run.js";
 import { random } from "./fixtures.js";
 
 function assert(condition, message = "not as expected") {
@@ -336,7 +336,7 @@ Deno.test("impossible settings and pairs are refused with one sentence", () => {
 
 // A worker, and the reports that it has sent.
 function startWorker() {
-  const worker = new Worker(new URL("../../../transformer/figures/browser/training/worker.js", import.meta.url).href, {
+  const worker = new Worker(new URL("../../../transformer/client/training/worker.js", import.meta.url).href, {
     type: "module",
   });
   const reports = [];

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { importWithRetries } from "../../../transformer/figures/browser/common/view-loader.js";
+import { importWithRetries } from "../../../transformer/client/common/view-loader.js";
 
 const failingImport = (times, requests) => (url) => {
   requests.push(url);

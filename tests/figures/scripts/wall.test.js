@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pointsOf, progressText } from "../../../transformer/figures/browser/grids/wall.js";
+import { pointsOf, progressText } from "../../../transformer/client/views/grids/wall.js";
 
 test("a curve goes from left to right, and down as the loss falls", () => {
   const points = pointsOf([[10, 4], [20, 2], [30, 1]]);

@@ -17,7 +17,7 @@ export const PAIR_DATA = await new Response(stream).json();
 
 
 def pair_data(task: Task) -> dict[str, Any]:
-    """Return `PairData` of `figures/browser/training/protocol.d.ts`: symbols, training pairs as
+    """Return `PairData` of `client/training/protocol.d.ts`: symbols, training pairs as
     [source, target], and validation pairs as [source, target, gold links]."""
     train, valid = split(task, N_TRAIN, N_VALID, SEED)
     return {

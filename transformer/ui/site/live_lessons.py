@@ -11,7 +11,7 @@ from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase
 
 
 def lesson_data(lesson: Lesson, model: Model) -> dict[str, Any]:
-    """Return the input of `site/live-lesson.js`: the lesson, and its first sentence packed, so
+    """Return the input of `app/learn/live-lesson.js`: the lesson, and its first sentence packed, so
     that the question can be asked before the model has loaded."""
     case = case_data(lesson, LessonCase(model, lesson.sentences[0]))
     return {

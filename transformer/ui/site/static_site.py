@@ -267,7 +267,7 @@ TRAIN_FOOTER = (
 
 
 def runs_in_browser(model: Model) -> bool:
-    """Return whether `browser/model/` can run the model: it needs one shared vocabulary."""
+    """Return whether `client/model/` can run the model: it needs one shared vocabulary."""
     return model.translator.vocabulary.pair is None and model.translator.folder is not None
 
 
@@ -284,7 +284,7 @@ def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
 
 
 def _field_data(field: Field) -> dict[str, Any]:
-    """Return what the values of a field of the address may be, for `site/live-explore.js`."""
+    """Return what the values of a field of the address may be, for `app/try/live-explore.js`."""
     if not isinstance(field.default, str):
         return {"bounds": list(field.bounds)}
     return {"choices": list(field.choices)} if field.choices else {"form": field.form[0]}

@@ -18,7 +18,7 @@ class Train(View):
     """Address fields of the page: the name of the open run or race; "" is none.
 
     Attributes:
-        here: the run that trains in the browser, as `figures/browser/trainer/link.js` writes it.
+        here: the run that trains in the browser, as `client/app/trainer/link.js` writes it.
     """
 
     run: str = field()

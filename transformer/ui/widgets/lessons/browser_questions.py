@@ -1,6 +1,6 @@
 """Questions that the visitor's browser makes from the packed trace of a lesson's sentence.
 
-`lessons/lesson.js` draws the picture, makes the question once a session and sends it. It is shown
+`app/learn/lesson.js` draws the picture, makes the question once a session and sends it. It is shown
 to this visitor only; a class collects the numbers of the chosen options.
 """
 
@@ -58,7 +58,7 @@ def draw(
 
 
 def case_data(lesson: Lesson, case: LessonCase, **header: Any) -> bytes:
-    """Return the trace and what else `unpackCase` of `browser/questions/case.js` reads."""
+    """Return the trace and what else `unpackCase` of `trace/questions/case.js` reads."""
     trace = case.trace
     compared = [
         text
@@ -90,7 +90,7 @@ def _case_id(lesson: Lesson, case: LessonCase) -> tuple[str, str, str, bool]:
 
 
 def read_reply(reply: Mapping[str, Any]) -> Question | str:
-    """Return the question that the browser has sent (`browser/questions/case.js`), or the reason
+    """Return the question that the browser has sent (`trace/questions/case.js`), or the reason
     why there is none."""
     if "question" not in reply:
         return str(reply["missing"])

@@ -110,7 +110,7 @@ class Lesson:
         text, question: Markdown.
         takeaway: one sentence for the summary at the end.
         build: makes the question. Raises LessonUnavailable if the case does not show it. None if
-            `browser/questions/` makes it, since it is about a picture drawn from the trace.
+            `client/trace/questions/` makes it, since it is about a picture drawn from the trace.
         sites: names of tensors that it needs besides the weights, with `{}` for the layer.
         counterparts: for each sentence one whose translation it compares.
         section: of the paper.
@@ -175,7 +175,7 @@ def table_picture(
     hidden: Sequence[Any] | Bool[np.ndarray, "rows columns"],
     rows_before: int | None = None,
 ) -> dict[str, Any]:
-    """Return a picture for `browser/lessons/lesson-picture.js`: the darker a cell, the greater the
+    """Return a picture for `client/app/learn/lesson-picture.js`: the darker a cell, the greater the
     absolute value of its number. `hidden` cells, broadcast to all rows or columns, are drawn as "?"
     until the question is answered, and only the first `rows_before` rows are drawn."""
     sizes = np.abs(numbers)

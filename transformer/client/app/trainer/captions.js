@@ -1,0 +1,139 @@
+// What a run shows, in sentences made from the numbers that are drawn.
+
+import { headOfCode, KINDS } from "../../common/head-codes.js";
+import { headName, layerName } from "../../common/naming.js";
+import { accuracyByLength } from "./curves.js";
+import { MODEL_NAMES } from "./knobs.js";
+import { wholePercent } from "../../common/numbers.js";
+import { reachedStep } from "./verdict.js";
+
+const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
+const CLEAR_LOSS = 0.4; // of the share of right outputs, more than the samples of an evaluation vary
+const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
+
+/** @typedef {import("./runs.js").Run} Run */
+
+// The cross-attention head that first put most of its weight on the right tokens, and when.
+/** @param {any[]} evaluations */
+export function firstFollower(evaluations) {
+  for (const { step, linkShares } of evaluations) {
+    if (!linkShares) return null;
+    let best = null;
+    linkShares.forEach((heads, layer) =>
+      heads.forEach((share, head) => {
+        if (share >= BEGINS && share > (best?.share ?? 0)) best = { step, layer, head, share };
+      })
+    );
+    if (best) return best;
+  }
+  return null;
+}
+
+/** @param {Run} run @returns {string} */
+export function caption(run) {
+  const last = run.evaluations.at(-1);
+  if (run.problem) return run.problem;
+  if (!last) return "Every small picture is one head: rows are tokens that look, columns tokens that they look at.";
+  const settings = run.started.settings;
+  const share = last.correct / last.count;
+  const loss = run.records.at(-1)?.loss;
+  const ends = run.state === "finished";
+  if (!settings.causal && loss !== undefined && loss < 0.1 && share < FAILED) {
+    return `The loss is ${loss.toFixed(2)}, yet only ${
+      wholePercent(share)
+    } of the outputs are right: without the mask, the model ` +
+      "saw in training the very tokens that it must write, and now there is nothing to copy.";
+  }
+  const follower = firstFollower(run.evaluations);
+  const now = follower ? last.linkShares[follower.layer][follower.head] : 0;
+  const followed = follower
+    ? `Step ${follower.step}: cross-attention ${headName(follower)} put ${
+      wholePercent(follower.share)
+    } of its weight on the right source ` +
+      `tokens for the first time (step ${last.step}: ${wholePercent(now)}).`
+    : "";
+  const reached = reachedStep(run);
+  if (reached !== null) return `${followed} 99% of the outputs were right at step ${reached}.`.trim();
+  if (ends && share < FAILED && settings.positions === "none") {
+    return `After ${last.step} steps ${
+      wholePercent(share)
+    } of the outputs are right: without positions the model sees a bag of tokens and ` +
+      "cannot tell their order.";
+  }
+  if (ends) return `${followed} After ${last.step} steps ${wholePercent(share)} of the outputs are right.`.trim();
+  const noHead = last.linkShares ? "; no head puts half of its weight on the right source tokens yet" : "";
+  return followed || `Step ${last.step}: ${wholePercent(share)} of the outputs are right${noHead}.`;
+}
+
+// How different models do on the shortest and the longest inputs, and what follows if the numbers show it.
+/** @param {Run[]} runs @returns {string} */
+export function comparison(runs) {
+  const results = runs.map((run) => ({ run, groups: accuracyByLength(run) })).filter(({ groups }) => groups.length > 1);
+  if (!results.length) return "";
+  const [first, last] = [results[0].groups[0], results[0].groups.at(-1)];
+  const models = results.map(({ run, groups }) =>
+    `${MODEL_NAMES[run.started.settings.model]} ${wholePercent(groups[0].share)} and ${
+      wholePercent(groups.at(-1).share)
+    }`
+  );
+  const text = `Right outputs for inputs of ${first.from} to ${first.to} and of ${last.from} to ${last.to} symbols: ${
+    models.join("; ")
+  }.`;
+  const lossOf = (model) => {
+    const groups = results.find(({ run }) => run.started.settings.model === model)?.groups;
+    return groups ? groups[0].share - groups.at(-1).share : NaN;
+  };
+  return lossOf("gru") > CLEAR_LOSS && lossOf("gru_attention") < lossOf("gru") - CLEAR_LOSS
+    ? `${text} One vector does not hold a long input; with attention the decoder looks back at it.`
+    : text;
+}
+
+// When the runs first wrote 99% of the outputs without an error.
+/** @param {Run} run */
+const reachedText = (run) => {
+  const step = reachedStep(run);
+  return step === null ? "" : `99% at step ${step}`;
+};
+
+// In a comparison of models, the first run is named by its model too.
+/** @param {Run} run */
+export function runName({ parent, step, settings, started }, isCompared) {
+  if (parent < 0) return isCompared && started ? MODEL_NAMES[started.settings.model] : "First run";
+  return MODEL_NAMES[settings.model] ?? `Step ${step}, ${changeText(settings)}`;
+}
+
+/** @param {Run} run */
+export function runState(run) {
+  const words = {
+    training: `step ${run.at}`,
+    waiting: "waits for a free processor core",
+    finished: `finished after ${run.seconds.toFixed(1)} s`,
+    diverged: `diverged at step ${run.at}`,
+  };
+  return [words[run.state] ?? run.state, reachedText(run)].filter(Boolean).join(", ");
+}
+
+// "c1.2" as "cross-attention layer 2, head 3".
+function codeName(code) {
+  const { kind, layer, head } = headOfCode(code);
+  return `${KINDS[kind].toLowerCase()} ${head === undefined ? layerName(layer) : headName({ layer, head })}`;
+}
+
+// What a fork changed: "without cross-attention layer 2, head 3", "with learning rate 0.001".
+/** @param {any} settings */
+export function changeText(settings) {
+  const { off, ...others } = settings;
+  const parts = Object.entries(others).map(([name, value]) =>
+    SETTING_CHANGES[name]?.(value) ?? `${name.replaceAll("_", " ")} ${value}`
+  );
+  if (off) {
+    return ["without " + off.split(",").map(codeName).join(" and "), ...parts.map((part) => `with ${part}`)].join(", ");
+  }
+  return off === "" ? ["with all heads", ...parts].join(", ") : `with ${parts.join(", ")}`;
+}
+
+const SETTING_CHANGES = {
+  steps: (value) => `${value} steps in all`,
+  causal: (value) => (value ? "the decoder's mask" : "no decoder mask"),
+  score: (value) => (value === "dot" ? "scores not divided by √d_k" : "scores divided by √d_k"),
+};

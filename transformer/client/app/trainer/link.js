@@ -1,0 +1,106 @@
+// A run and its forks as text for an address, and back:
+//
+//     task=reverse;seed=3~0@120;off=c0.1~1@200;learning_rate=0.001
+//
+// is a run of two settings that differ from the defaults, a fork of it (run 0) after step 120 without a head, and a fork
+// of that fork (run 1) after step 200 with another rate. A fork at step 0 may change anything, the model too.
+
+import { CHANGEABLE, completeSettings, DEFAULTS } from "../../training/settings.js";
+import { completeOptions, TASKS } from "../../training/tasks.js";
+
+// The same data for a Transformer and for two recurrent models, with and without attention; eight seeds of eight show the
+// difference (docs/tour.md).
+export const WHY_ATTENTION =
+  "steps=800;learning_rate=0.005;option.longest=20;option.letters=10~0@0;model=gru_attention~0@0;model=gru";
+const MAX_FORKS = 12;
+const NAMES = Object.keys(DEFAULTS).filter((name) => name !== "fault"); // only a case of the Bug clinic has a fault
+const OPTION = "option."; // prefix of the task's own options
+
+/**
+ * @typedef {import("../../training/protocol.d.ts").Settings} Settings
+ * @typedef {{ parent: number, step: number, settings: Partial<Settings> }} PlannedRun the first has parent −1, step 0
+ */
+
+/** @param {PlannedRun[]} runs */
+export function writeLink(runs) {
+  return runs.map(({ parent, step, settings }) => {
+    const fields = Object.entries(settings).flatMap(([name, value]) =>
+      name === "options" ? Object.entries(value).map(([option, n]) => `${OPTION}${option}=${n}`) : [`${name}=${value}`]
+    );
+    return (parent < 0 ? fields : [`${parent}@${step}`, ...fields]).join(";");
+  }).join("~");
+}
+
+// The runs of a link. Throws an error with one sentence that says what is wrong and what would be right.
+/** @param {string} text @returns {PlannedRun[]} */
+export function readLink(text) {
+  const parts = text.split("~");
+  if (parts.length > MAX_FORKS + 1) {
+    throw new RangeError(`The link has ${parts.length - 1} forks; it must have at most ${MAX_FORKS}.`);
+  }
+  /** @type {PlannedRun[]} */
+  const runs = [];
+  for (const [index, part] of parts.entries()) {
+    const fields = part.split(";").filter(Boolean);
+    const origin = index ? /^(\d{1,3})@(\d{1,6})$/.exec(fields.shift() ?? "") : null;
+    if (index && (!origin || Number(origin[1]) >= index)) {
+      throw new RangeError(
+        `Fork ${index} of the link begins with ${
+          JSON.stringify(part.slice(0, 20))
+        }; it must begin with an earlier run and a step, such as 0@120.`,
+      );
+    }
+    const settings = readSettings(fields);
+    const [parent, step] = origin ? [Number(origin[1]), Number(origin[2])] : [-1, 0];
+    const wrong = step > 0 && Object.keys(settings).find((name) => !CHANGEABLE.includes(name));
+    if (wrong) {
+      throw new RangeError(`A fork after step 0 cannot change ${wrong}; it can change ${CHANGEABLE.join(", ")}.`);
+    }
+    runs.push({ parent, step, settings });
+    allSettings(runs, index); // refuses impossible combinations
+  }
+  return runs;
+}
+
+// The settings of a run after all changes on the way to it.
+/** @param {PlannedRun[]} runs @returns {Settings} */
+export function allSettings(runs, index) {
+  const path = [];
+  for (let i = index; i >= 0; i = runs[i].parent) path.unshift(runs[i].settings);
+  const given = Object.assign({}, ...path);
+  const name = given.task ?? DEFAULTS.task;
+  const task = Object.hasOwn(TASKS, name) ? TASKS[name] : null;
+  if (given.task !== "pairs" && !task) {
+    throw new RangeError(`There is no task ${JSON.stringify(given.task)}; the tasks are ${taskNames().join(", ")}.`);
+  }
+  const settings = completeSettings({ ...task?.training, ...given });
+  return task ? { ...settings, options: completeOptions(task, settings.options) } : settings;
+}
+
+const taskNames = () => [...Object.keys(TASKS), "pairs"];
+
+/** @param {string[]} fields @returns {Partial<Settings>} */
+function readSettings(fields) {
+  const settings = {};
+  /** @type {Record<string, number>} */
+  const options = {};
+  for (const field of fields) {
+    const at = field.indexOf("=");
+    const [name, text] = [field.slice(0, at), field.slice(at + 1)];
+    if (at < 1) {
+      throw new RangeError(
+        `The link has ${JSON.stringify(field.slice(0, 30))}; it must have a setting with a value, such as seed=3.`,
+      );
+    }
+    if (name.startsWith(OPTION)) options[name.slice(OPTION.length)] = Number(text);
+    else if (NAMES.includes(name)) settings[name] = valueOf(name, text);
+    else throw new RangeError(`There is no setting ${name}; the settings are ${NAMES.join(", ")}.`);
+  }
+  return Object.keys(options).length ? { ...settings, options } : settings;
+}
+
+function valueOf(name, text) {
+  const usual = DEFAULTS[name];
+  if (typeof usual === "number") return text === "" ? NaN : Number(text);
+  return typeof usual === "boolean" && ["true", "false"].includes(text) ? text === "true" : text;
+}

@@ -1,0 +1,73 @@
+// What a fork changed, over several seeds: a difference with an interval, or the plain statement that the seeds do not
+// support one.
+
+import { headName, sentenceCase } from "../../common/naming.js";
+import { wholePercent } from "../../common/numbers.js";
+import { LEARNED } from "../../training/settings.js";
+
+// Quantiles 0.975 of Student's t distribution by degrees of freedom, from 1 on (as in every table of it).
+const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+const CLEAR_SHARE = 0.1; // a head takes over if its share of weight on the right tokens rises by more than this
+
+// The first step at which a run wrote 99% of the outputs without an error, or null. A fork counts from its own beginning.
+/** @param {{ evaluations: any[] }} run @returns {number | null} */
+export const reachedStep = ({ evaluations }) =>
+  evaluations.find(({ correct, count }) => correct >= LEARNED * count)?.step ?? null;
+
+// Mean with the 95% interval of Student's t, for 2 to 10 values.
+/** @param {number[]} values */
+export function meanWithInterval(values) {
+  const n = values.length;
+  const mean = values.reduce((a, b) => a + b, 0) / n;
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
+  const half = T_975[n - 2] * deviation / Math.sqrt(n);
+  return { mean, low: mean - half, high: mean + half };
+}
+
+/**
+ * @typedef {{ reached: number | null, linkShares: number[][] | null }} Outcome the step with 99% correct, and the
+ *   shares of weight on the right tokens at the end
+ * @param {{ before: Outcome, after: Outcome }[]} seeds the run as it was, and its fork, with the same batches
+ * @param {string} change what the fork changed: "without layer 2, head 3"
+ * @param {number} steps of each run
+ */
+export function verdict(seeds, change, steps) {
+  const n = seeds.length;
+  const [before, after] = ["before", "after"].map((side) => seeds.filter((seed) => seed[side].reached !== null).length);
+  if (before < n || after < n) {
+    return `Within ${steps} steps, ${after} of ${n} seeds reach 99% ${change}, and ${before} of ${n} without this change. ` +
+      "Steps can only be compared if all reach it.";
+  }
+  const { mean, low, high } = meanWithInterval(seeds.map((seed) => seed.after.reached - seed.before.reached));
+  const [m, l, h] = [mean, low, high].map((value) => signed(value));
+  if (low <= 0 && high >= 0) {
+    return `${n} seeds do not support a difference: ${change} the model needs ${m} steps to 99% (95% interval ${l} to ${h}).`;
+  }
+  return `${sentenceCase(change)}, the model needs ${m} steps to 99% (mean of ${n} seeds, 95% interval ${l} to ${h}).`;
+}
+
+// Which head attends more to the right tokens in the fork than in the run as it was; "" if none does clearly.
+/** @param {{ before: Outcome, after: Outcome }[]} seeds @param {string} change */
+export function successor(seeds, change) {
+  const known = seeds.filter(({ before, after }) => before.linkShares && after.linkShares);
+  if (!known.length) return "";
+  let [best, rise, from, to] = [null, CLEAR_SHARE, 0, 0];
+  known[0].before.linkShares.forEach((heads, layer) =>
+    heads.forEach((_, head) => {
+      const mean = (side) => known.reduce((sum, seed) => sum + seed[side].linkShares[layer][head], 0) / known.length;
+      if (mean("after") - mean("before") > rise) {
+        [best, from, to] = [{ layer, head }, mean("before"), mean("after")];
+        rise = to - from;
+      }
+    })
+  );
+  if (!best) {
+    return `No cross-attention head takes over ${change}: none puts clearly more of its weight on the right tokens.`;
+  }
+  return `Cross-attention ${headName(best)} takes over: its weight on the right tokens is ${
+    wholePercent(to)
+  } ${change}, and ${wholePercent(from)} otherwise.`;
+}
+
+const signed = (value) =>
+  (Math.round(value) > 0 ? "+" : Math.round(value) < 0 ? "−" : "±") + Math.abs(Math.round(value));

@@ -1,0 +1,341 @@
+// The page that trains in this tab: what the model writes now, all its heads, curves, and the tree of forks. Every
+// change is part of the link.
+
+import { button, colours, copyText, download, el } from "../../common/base.js";
+import { sentenceCase, setExactNames } from "../../common/naming.js";
+import { readOff } from "../../common/head-codes.js";
+import { caption, comparison, runName, runState } from "./captions.js";
+import { makeControls } from "./controls.js";
+import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
+import { makeRunFilm } from "./film.js";
+import { makeHeads } from "./heads.js";
+import { makeOwnInput, makePairsForm } from "./inputs.js";
+import { makeKnobs, titleOf } from "./knobs.js";
+import { makeLastRun } from "./last-run.js";
+import { allSettings, readLink, WHY_ATTENTION, writeLink } from "./link.js";
+import { makeOutputs } from "./outputs.js";
+import { makeRuns } from "./runs.js";
+import { pairsOf, readModelFile } from "./saved.js";
+import { scriptFor } from "./script.js";
+import { makeSeedComparison } from "./seeds.js";
+import { makeTools } from "./tools.js";
+
+const USUAL_LINK = "task=reverse";
+const REPORT_EVERY_MS = 4000; // to a class
+const MAX_FILE_BYTES = 100e6;
+const SHOWN_EXAMPLES = 3;
+const PASTE_PAIRS = "Paste sentence pairs in any two languages, at least 20: a model learns them in this tab.";
+
+/**
+ * @param {HTMLElement} container
+ * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void, onOpen: (model: any) => Promise<void> | void }} host
+ */
+export function openTrainer(
+  container,
+  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined, onOpen },
+) {
+  setExactNames(false);
+  const runs = makeRuns(() => new Worker(workerUrl, { type: "module" }), onReport);
+  let [selected, example, isDrawing, reportedAt] = [0, 0, false, 0];
+  let pairs = null; // the sentence pairs that the visitor has pasted
+  let own = null; // the example of the visitor's own input
+
+  const controls = makeControls(runs, touch, () => restart({}));
+  const knobs = makeKnobs(changeSetting, touch);
+  const problem = el("p", { class: "hu-trainer-problem", role: "alert", hidden: "" });
+  const outputs = makeOutputs((index) => {
+    example = index;
+    touch();
+  });
+  const ownInput = makeOwnInput((text) => attempt(() => tryOwn(text)));
+  const pairsForm = makePairsForm((text) =>
+    attempt(() => {
+      pairs = pairsOf(text);
+      begin(runs.planned().length ? runs.planned().slice(0, 1) : readLink(link));
+    })
+  );
+  const heads = makeHeads(switchOff, showHead);
+  const headText = el("p", { class: "hu-note hu-trainer-pointed" });
+  const captionText = el("p", { class: "hu-callout hu-trainer-caption", role: "status" });
+  const film = makeRunFilm(touch);
+  const curves = makeCurves();
+  const timeline = makeTimeline((id) => {
+    [selected, own] = [id, null];
+    film.showNewest();
+    touch();
+  });
+  const why = button("Why attention? Compare with recurrent models", () => begin(readLink(WHY_ATTENTION)));
+  const seeds = makeSeedComparison(runs.compareSeeds, (run) => settingsOf(run.id).steps, touch);
+  const tools = makeTools({ copyLink, openModel, saveModel, openFile, saveScript }, attempt);
+  const lastRun = makeLastRun(snapshotOf, (last) => attempt(() => resume(last)), showProblem);
+
+  container.replaceChildren(el(
+    "div",
+    { class: `hu hu-explorer hu-trainer${isFile ? " hu-file" : ""}` },
+    el("div", { class: "hu-line hu-trainer-bar" }, ...controls.nodes, knobs.task, controls.status),
+    problem,
+    lastRun.node,
+    el(
+      "div",
+      { class: "hu-trainer-columns" },
+      el(
+        "section",
+        { class: "hu-trainer-left", "aria-label": "What it writes, and settings" },
+        el("h2", {}, "What it writes now"),
+        outputs.node,
+        ownInput,
+        pairsForm,
+        knobs.node,
+      ),
+      el(
+        "section",
+        { class: "hu-trainer-middle", "aria-label": "All heads" },
+        heads.node,
+        headText,
+        captionText,
+        film.node,
+      ),
+      el(
+        "section",
+        { class: "hu-trainer-right", "aria-label": "Curves and forks" },
+        ...curves.nodes,
+        timeline.node,
+        why,
+        ...seeds.nodes,
+        ...tools.nodes,
+      ),
+    ),
+  ));
+  container.addEventListener("redraw", touch);
+
+  const settingsOf = (id) => allSettings(runs.all.length ? runs.all : readLink(link), id);
+  const headsOff = () => readOff(settingsOf(selected).off, { n_layers: 99, n_heads: 8 });
+  const currentLink = () => writeLink(runs.planned());
+
+  // -- runs and their forks
+  function begin(planned, state = null) {
+    [selected, own, example] = [state ? planned.length - 1 : 0, null, 0];
+    film.showNewest();
+    problem.hidden = true;
+    const hasOwnPairs = planned[0].settings.task === "pairs";
+    pairsForm.hidden = !hasOwnPairs;
+    knobs.show(allSettings(planned, 0));
+    if (hasOwnPairs && !pairs) {
+      runs.close();
+      link = writeLink(planned);
+      captionText.textContent = PASTE_PAIRS;
+    } else runs.begin(withOwnSeed(planned), hasOwnPairs ? pairs : null, state);
+    onLink(writeLink(planned), false);
+    touch();
+  }
+
+  // In a class every device trains with another seed, unless the link has one.
+  function withOwnSeed([first, ...forks]) {
+    return seed && first.settings.seed === undefined
+      ? [{ ...first, settings: { ...first.settings, seed } }, ...forks]
+      : [first, ...forks];
+  }
+
+  // A new run with changed settings; a new task begins with its own defaults.
+  function restart(changed) {
+    attempt(() => {
+      const { task = settingsOf(0).task, ...own } = runs.planned()[0]?.settings ?? readLink(link)[0].settings;
+      const kept = changed.task && changed.task !== task ? {} : own;
+      const settings = { ...kept, task, ...changed };
+      begin(readLink(writeLink([{ parent: -1, step: 0, settings }])));
+    });
+  }
+
+  function changeSetting(changed) {
+    if (knobs.forks) attempt(() => forkSelected(changed));
+    else restart(changed);
+  }
+
+  function switchOff(code) {
+    const off = headsOff();
+    if (off.has(code)) off.delete(code);
+    else off.add(code);
+    attempt(() => forkSelected({ off: [...off].sort().join(",") }));
+  }
+
+  async function forkSelected(settings) {
+    const origin = runs.all[selected];
+    if (!origin?.worker) return;
+    // A fork of a finished run trains as long again.
+    if (origin.state === "finished") settings = { ...settings, steps: origin.at + settingsOf(0).steps };
+    readLink(writeLink(runs.planned({ parent: origin.id, step: Math.max(origin.at, 1), settings }))); // refuses what is impossible
+    selected = (await runs.fork(origin, settings)).id;
+    film.showNewest();
+    problem.hidden = true;
+    if (runs.paused) runs.resume();
+    onLink(currentLink(), true);
+  }
+
+  async function tryOwn(text) {
+    own = { text, ...await runs.ask(runs.all[selected], { type: "translate", text }) };
+    problem.hidden = true;
+    example = SHOWN_EXAMPLES;
+  }
+
+  async function snapshotOf(run) {
+    return { link: currentLink(), pairs, state: await runs.ask(run, { type: "state" }) };
+  }
+
+  function resume(last) {
+    pairs = last.pairs;
+    begin(readLink(last.link).slice(0, 1), last.state);
+  }
+
+  // -- links, files and the views of whole sentences
+  async function copyLink() {
+    const link = address(currentLink());
+    if (!await copyText(link, container)) throw new Error(`Copy this link: ${link}`);
+  }
+
+  async function saveModel() {
+    const run = runs.all[selected];
+    const savedRun = {
+      link: writeLink(runs.pathTo(run)),
+      step: run.at,
+      pairs: run.settings.task === "pairs" ? pairs : null,
+    };
+    const { safetensors } = await runs.ask(run, { type: "weights", savedRun });
+    const file = new Blob([safetensors], { type: "application/octet-stream" });
+    download(file, `${settingsOf(selected).task}.safetensors`);
+  }
+
+  // Go on with a model that this page has saved.
+  async function openFile(chosen) {
+    if (chosen.size > MAX_FILE_BYTES) {
+      throw new RangeError(`The file has ${Math.round(chosen.size / 1e6)} MB; a model of this page has at most 100.`);
+    }
+    const opened = readModelFile(new Uint8Array(await chosen.arrayBuffer()));
+    pairs = opened.pairs;
+    begin(opened.planned, opened.state);
+  }
+
+  function saveScript() {
+    download(new Blob([scriptFor(settingsOf(selected), pairs)], { type: "text/x-python" }), "train.py");
+  }
+
+  // Give the model to the views of whole sentences: the app stores it as a finished run.
+  async function openModel() {
+    const run = runs.all[selected];
+    const settings = settingsOf(selected);
+    await onOpen({
+      model: await runs.ask(run, { type: "weights" }),
+      settings: { ...settings, steps: Math.max(run.at, 1) },
+      title: titleOf(settings.task),
+      points: thinned(accuracyPoints(run)),
+      examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
+    });
+  }
+
+  // -- reports of the workers
+  function onReport(run, report) {
+    if (report.type === "progress" && report.examples.length && !run.hidden) film.keep(run, report);
+    if (report.type === "problem") showProblem(new Error(report.problem));
+    if (run.id === 0) onFirstRun(run, report);
+    touch();
+  }
+
+  // The first run is kept in this browser while it trains, and shown to a class.
+  function onFirstRun(run, { type }) {
+    lastRun.follow(run, type === "finished");
+    if (type === "finished" || type === "evaluation" && performance.now() - reportedAt > REPORT_EVERY_MS) {
+      reportedAt = performance.now();
+      onCurve(thinned(accuracyPoints(run)));
+    }
+  }
+
+  // An action of the visitor; an error is shown as its sentence. Resolves to whether there was none.
+  /** @param {() => unknown} action */
+  async function attempt(action) {
+    try {
+      await action();
+      return true;
+    } catch (error) {
+      showProblem(error);
+      return false;
+    } finally {
+      touch();
+    }
+  }
+
+  function showProblem(error) {
+    problem.textContent = error.message;
+    problem.hidden = false;
+  }
+
+  // -- drawing, at most once a frame
+  function touch() {
+    if (isDrawing) return;
+    isDrawing = true;
+    requestAnimationFrame(() => {
+      isDrawing = false;
+      if (container.isConnected) draw(); // the app may have opened another page meanwhile
+    });
+  }
+
+  function showHead(head) {
+    headText.textContent = head
+      ? `${sentenceCase(head.name)}: rows look at columns; click to switch it off in a fork.`
+      : "";
+  }
+
+  function draw() {
+    const theme = colours(/** @type {HTMLElement} */ (container.lastElementChild));
+    const run = runs.all[selected];
+    controls.draw(run);
+    if (!run) return;
+    drawExamples(run, theme);
+    drawRuns(run, theme);
+    const settings = settingsOf(selected);
+    seeds.draw(run);
+    tools.draw(run, settings);
+    if (run.started) knobs.show(settings);
+  }
+
+  // What the run writes and where its heads look, at the step that the film shows; last the visitor's own input.
+  function drawExamples(run, theme) {
+    const examples = [...film.examplesOf(run).slice(0, SHOWN_EXAMPLES), ...(own ? [own] : [])];
+    outputs.draw(examples, example);
+    const shown = examples[Math.min(example, examples.length - 1)];
+    if (shown) heads.draw(shown, headsOff(), theme);
+    film.draw(run);
+  }
+
+  function drawRuns(selectedRun, theme) {
+    const { visible } = runs;
+    const isCompared = isComparison(visible);
+    captionText.textContent = isCompared ? comparison(visible) || caption(selectedRun) : caption(selectedRun);
+    why.hidden = isCompared;
+    const lastStep = Math.max(...visible.map(({ at, started }) => Math.max(at, Number(started?.settings.steps ?? 0))));
+    const named = visible.map((run, i) => ({
+      run,
+      name: runName(run, isCompared),
+      colour: theme.series[i % theme.series.length],
+      isSelected: run === selectedRun,
+    }));
+    curves.draw(named, lastStep);
+    timeline.draw(named.map(({ run, ...rest }) => ({ ...run, ...rest, state: runState(run) })), selected, lastStep);
+  }
+
+  try {
+    begin(readLink(link));
+  } catch (error) { // a wrong link: the usual run, and what is wrong
+    link = USUAL_LINK;
+    begin(readLink(link));
+    showProblem(error);
+  }
+  lastRun.offer(link);
+  return {
+    close: runs.close,
+    open(newLink) {
+      if (newLink !== currentLink()) {
+        link = newLink;
+        attempt(() => begin(readLink(newLink)));
+      }
+    },
+  };
+}

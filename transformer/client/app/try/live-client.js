@@ -1,0 +1,111 @@
+// The page's interface to engine/worker.js: requests to the model and their answers.
+
+import { el } from "../../common/base.js";
+
+const NO_WORKERS =
+  "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
+
+/**
+ * @typedef {{ model: string, bytes?: number, loaded?: number, ready?: boolean, stored?: boolean, problem?: string }} Loading
+ *   `model` is "" for a problem of all models
+ * @param {any} site data written by Python for the worker
+ * @param {(loading: Loading) => void} onLoading called while a model is loading, and when it cannot be loaded
+ * @param {string} root path from the page to the site's folder
+ */
+export function makeClient(site, onLoading, root = "") {
+  let [id, failure] = [0, ""];
+  const pendingRequests = new Map();
+  /** @type {Worker | null} */
+  let worker = null;
+  let readsType = false; // only a browser with module workers reads the option `type`
+  try {
+    worker = new Worker(`${root}scripts/engine/worker.js`, {
+      get type() {
+        readsType = true;
+        return /** @type {WorkerType} */ ("module");
+      },
+    });
+    worker.postMessage({ site });
+  } catch {
+    readsType = false;
+  }
+  if (!readsType) {
+    worker?.terminate();
+    fail(NO_WORKERS);
+  }
+  worker?.addEventListener("error", async (event) => {
+    event.preventDefault();
+    if (readsType) fail(await scriptProblem(site.scripts, `${root}scripts/`, event.message));
+  });
+  worker?.addEventListener("message", ({ data }) => {
+    if (data.loading) return onLoading(data.loading);
+    const { resolve, reject } = pendingRequests.get(data.id) ?? {};
+    pendingRequests.delete(data.id);
+    if (data.problem) reject?.(Object.assign(new Error(data.problem), { isLoadError: data.isLoadError }));
+    else resolve?.(data.superseded ? null : data.result);
+  });
+
+  function fail(problem) {
+    failure = problem;
+    onLoading({ model: "", problem });
+    for (const { reject } of pendingRequests.values()) reject(loadError(problem));
+    pendingRequests.clear();
+  }
+
+  // The answer, or null if a newer request of this kind has replaced it.
+  /** @param {string} kind @param {any} request @returns {Promise<any>} */
+  function ask(kind, request) {
+    if (failure) {
+      onLoading({ model: "", problem: failure });
+      return Promise.reject(loadError(failure));
+    }
+    return new Promise((resolve, reject) => {
+      pendingRequests.set(++id, { resolve, reject });
+      worker.postMessage({ ...request, kind, id });
+    });
+  }
+  return { ask };
+}
+
+// An error that the line about loading shows: the page need not repeat it, and the same request can succeed later.
+const loadError = (problem) => Object.assign(new Error(problem), { isLoadError: true });
+
+// Why the worker's scripts do not run, as a sentence: a browser's own error names neither the file nor the reason.
+/** @param {string[]} scripts their paths below `folder` @param {string} folder @param {string} message of the error event */
+async function scriptProblem(scripts, folder, message = "") {
+  for (const path of scripts) {
+    const response = await fetch(folder + path).catch(() => null);
+    if (!response) {
+      return `The model cannot run: scripts/${path} could not be fetched. Check the connection, and reload the page.`;
+    }
+    if (!response.ok) return `The model cannot run: the server answers ${response.status} for scripts/${path}.`;
+    const type = response.headers.get("Content-Type") ?? "no type";
+    if (!type.includes("javascript")) {
+      return `The model cannot run: the server sends scripts/${path} as ${type}, and a browser runs it only as text/javascript.`;
+    }
+  }
+  return `The model cannot run: ${message || "its script has ended"}. Reload the page.`;
+}
+
+// A menu of the site's models by their languages.
+export const modelSelect = (site) =>
+  el(
+    "select",
+    { class: "hu-live-model", "aria-label": "Languages" },
+    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)),
+  );
+
+// Registers the service worker, which caches pages and scripts for offline use, where allowed.
+export function registerServiceWorker(root = "") {
+  navigator.serviceWorker?.register(`${root}service-worker.js`).catch(() => undefined);
+}
+
+// Why this text cannot be translated, as a sentence, or "", as in ui/pages/home/glance.py. The model itself checks the
+// number of pieces. A model without languages reads symbols.
+/** @param {string} text @param {{ languages: string[] }} model */
+export function textProblem(text, { languages }) {
+  if (/^[\p{Cc}\p{Cf}\p{Z}]*$/u.test(text)) return "Type a few words to translate.";
+  if (languages[0] && !/[\p{L}\p{N}\p{P}]/u.test(text)) return "The text contains only symbols; type a word.";
+  if (text.length > 20_000) return `The text has ${text.length.toLocaleString("en")} characters; type at most 20,000.`;
+  return "";
+}

@@ -1,0 +1,93 @@
+// The top of the site's page Try: the same view as the app's (glance.js), with the model in this browser. It has the
+// sentence, the depths, and in the first depth the bands.
+
+import { bytesOfBase64 } from "../../common/base64.js";
+import { glanceView, unpackGlance } from "../../views/glance/glance.js";
+import { textProblem } from "./live-client.js";
+
+export function homePage(container, context) {
+  const view = glanceView(container, answer);
+  container.firstElementChild.classList.add("hu-file"); // independent of the page's theme, light or dark
+  let lastKey = ""; // model, heads and text of the last request
+  let requestCount = 0; // ignores answers to earlier requests
+  let viewNumber = 0; // the view's number of its last request
+  let lastTranslation = {}; // the model's last translation, which stays visible while another text cannot be translated
+  let lastModel = "";
+
+  const keyOf = (text, off) => JSON.stringify([context.model, off, text]);
+
+  // The data around a translation, as in ui/pages/home/glance.py.
+  function viewData(text, fields) {
+    const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
+    return {
+      number: viewNumber,
+      problem: "",
+      typed: text,
+      prefix: [],
+      off: "",
+      has_alternatives: true,
+      unknown: [],
+      reads,
+      writes,
+      languages,
+      hint,
+      examples,
+      aligner_agreement,
+      depths: context.site.depths,
+      depth: context.depth,
+      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model,
+      default_text: examples[0],
+      text,
+      ...fields,
+    };
+  }
+
+  // Handles the view's requests: a translation, the alternatives, another depth, or opening a head.
+  /** @param {any} request */
+  async function answer(
+    { open_head: openHead, depth, text, number = 0, prefix = [], off = "", with_alternatives = false },
+  ) {
+    if (depth) return context.openDepth(depth);
+    if (openHead) {
+      const [layer, head] = openHead.map(String);
+      const row = context.modelInfo.aligner?.weights_to === "input" ? { word_row: "input" } : {};
+      return context.openDepth("heads", { kind: "cross", layer, head, ...row });
+    }
+    viewNumber = Math.max(viewNumber, number);
+    if (context.depth !== "bands") return context.draw();
+    lastKey = keyOf(text, off);
+    const requestNumber = ++requestCount;
+    const problem = textProblem(text, context.modelInfo);
+    if (problem) return view.show(viewData(text, { ...lastTranslation, problem }));
+    try {
+      const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
+      if (!reply || requestNumber !== requestCount) return;
+      const { aligner } = context.modelInfo;
+      lastTranslation = unpackGlance(reply, { text, prefix, off, has_alternatives: with_alternatives, aligner });
+      view.show(viewData(text, lastTranslation));
+    } catch (error) {
+      if (requestNumber !== requestCount) return;
+      if (error.isLoadError) lastKey = ""; // ask again when the model can be loaded
+      view.show(viewData(text, { ...lastTranslation, problem: error.isLoadError ? "" : error.message }));
+    }
+  }
+
+  function draw() {
+    const [text, off] = [context.text, context.params().get("off") ?? ""];
+    if (lastModel !== context.model) [lastModel, lastTranslation] = [context.model, {}];
+    if (context.depth !== "bands") {
+      requestCount += 1;
+      return view.show(viewData(text, { off, problem: textProblem(text, context.modelInfo) }));
+    }
+    if (lastKey === keyOf(text, off)) return view.show(viewData(text, { off, ...lastTranslation }));
+    const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
+    if (text === prepared.text) {
+      const { aligner } = context.modelInfo;
+      const bytes = bytesOfBase64(prepared.picture);
+      lastTranslation = unpackGlance(bytes, { text, prefix: [], off: "", has_alternatives: true, aligner });
+    }
+    view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));
+    answer({ text, off });
+  }
+  return { draw };
+}

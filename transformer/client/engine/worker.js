@@ -1,0 +1,267 @@
+// The model in a worker, so that the page never freezes. It loads a model, answers the page's requests, and
+// cancels requests that a newer one of the same kind replaces. A request is { id, kind, model, … }; the answer
+// is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
+// loaded, bytes } }.
+
+import { KINDS } from "../common/head-codes.js";
+import { nextMessages } from "../model/next-messages.js";
+import { headsOf, switchedOff, toMean, uniform } from "../model/hooks.js";
+import { forcedPrefix, Translator } from "../model/translator.js";
+import { symbolPieces } from "../model/vocabulary.js";
+import { LessonCase, unpackCase } from "../trace/questions/case.js";
+import { questionOf } from "../trace/questions/questions.js";
+import { fitsStrip } from "../trace/glance-data.js";
+import { packTrace, vectorPart, vectorParts } from "../trace/pack-trace.js";
+import { pack, pool, prefixed, quantize } from "../trace/packing.js";
+import { wordAlternatives } from "../trace/alternatives.js";
+import { fetchFile } from "./model-files.js";
+
+const MAX_TRACES = 6;
+const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
+const HOOKS = { zero: switchedOff, uniform, mean: toMean }; // by the kind of ablation
+
+/** @type {any} */
+let site = null; // data from Python for all sentences: the models and their files, the explorer's fixed header
+/** @type {Map<string, Promise<Translator>>} */
+const translators = new Map();
+/** @type {Map<string, import("../model/translator.js").Trace>} */
+const traces = new Map(); // by request, the newest last
+/** @type {Map<string, number>} */
+const lastRequestIds = new Map(); // id of the last request of each kind
+
+class Superseded extends Error {}
+class LoadError extends Error {}
+
+self.addEventListener("message", async ({ data }) => {
+  if (data.site) {
+    site = data.site;
+    return;
+  }
+  lastRequestIds.set(data.kind, data.id);
+  try {
+    const { result, transfer = [] } = await handlers[data.kind](data);
+    self.postMessage({ id: data.id, result }, { transfer });
+  } catch (error) {
+    if (error instanceof Superseded) self.postMessage({ id: data.id, superseded: true });
+    else {self.postMessage({
+        id: data.id,
+        problem: error instanceof Error ? error.message : String(error),
+        isLoadError: error instanceof LoadError,
+      });}
+  }
+});
+
+const handlers = {
+  async load(request) {
+    await getTranslator(request.model);
+    return { result: true };
+  },
+
+  // The translation for the first page, with alternatives if they are requested.
+  async glance(request) {
+    const translator = await getTranslator(request.model);
+    const trace = await getTrace(translator, request);
+    const heads = headsOf(request.off ?? "", translator.model.config);
+    const alternatives = request.with_alternatives
+      ? await runWhileCurrent(wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null), request)
+      : [];
+    const original = request.off ? await getTrace(translator, { ...request, off: "" }) : null;
+    const { description, parts } = packTrace(trace, { kinds: ["cross"] });
+    const header = {
+      trace: description,
+      alternatives: alternatives.map((ofWord) =>
+        ofWord.map(({ text, first, step, ids }) => ({ text, p: first, step, ids }))
+      ),
+      original: original && packTrace(original, { kinds: [] }).description,
+      unknown: unknownWords(translator, request.text),
+      has_strip: fitsStrip(trace),
+    };
+    return { result: pack(header, parts) };
+  },
+
+  // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
+  // changed heads.
+  async explore(request) {
+    const translator = await getTranslator(request.model);
+    const { sides, traces, secondKind, refused } = await getTraces(translator, request);
+    const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
+    const id = JSON.stringify([request.model, sides, request.beam, request.ablation]);
+    const packed = traces.map((trace, i) =>
+      packTrace(trace, { name: names[i], model: request.model, id: `${id}.${i}` })
+    );
+    const header = {
+      ...site.explorer,
+      sides: packed.map(({ description }) => description),
+      start: request.start,
+      visit: request.visit,
+      second_kind: secondKind,
+      page_settings: {},
+      aligner: site.models[request.model].aligner,
+      has_notices: true,
+      later: traces.flatMap((trace, side) => prefixed(vectorParts(trace), side)),
+    };
+    const bytes = pack(header, packed.flatMap(({ parts }, side) => prefixed(parts, side)));
+    return { result: { bytes, refused }, transfer: [bytes.buffer] };
+  },
+
+  // Vectors of a head, for a view that needs them, by a name such as "0.query.cross.5.2".
+  async part(request) {
+    const translator = await getTranslator(request.model);
+    const { traces } = await getTraces(translator, request, "explore");
+    return { result: vectorPart(traces[Number(request.name[0])], request.name.slice(2)) };
+  },
+
+  // The switchboard, and the translation with and without the changed heads.
+  async heads(request) {
+    const translator = await getTranslator(request.model);
+    const original = await getTrace(translator, { ...request, off: "" });
+    const altered = request.off ? await getTrace(translator, request) : original;
+    const summary = ({ text, score, finished }) => ({ text, score, finished });
+    return {
+      result: { board: switchboard(original, request.off), original: summary(original), altered: summary(altered) },
+    };
+  },
+
+  // A lesson's question about the sentence that its page has packed, which needs no model.
+  async packedLesson({ lesson, bytes }) {
+    return { result: await questionOf(lesson, unpackCase(bytes).makeCase) };
+  },
+
+  // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
+  async lesson(request) {
+    let missing = "";
+    for (const text of request.texts) {
+      const lesson = await lessonCase({ ...request, text });
+      const reply = await questionOf(request.lesson, lesson);
+      if (reply.question) return { result: { text, question: reply.question } };
+      missing ||= reply.missing;
+    }
+    return { result: { missing } };
+  },
+};
+
+// Makes a lesson's sentence with its translation; it can also translate other texts.
+async function lessonCase(request) {
+  const translator = await getTranslator(request.model);
+  const translate = async (text) => (await getTrace(translator, { ...request, text })).text;
+  const trace = await getTrace(translator, request);
+  return () => new LessonCase(trace, { aligner: site.models[request.model].aligner, translate });
+}
+
+// The model, loaded once; a failed attempt is reported to the page and can be repeated.
+/** @param {string} name */
+function getTranslator(name) {
+  if (!translators.has(name)) {
+    const loading = loadTranslator(name).catch((error) => {
+      translators.delete(name);
+      self.postMessage({ loading: { model: name, problem: error.message } });
+      throw new LoadError(error.message);
+    });
+    translators.set(name, loading);
+  }
+  return translators.get(name);
+}
+
+async function loadTranslator(name) {
+  const { config, files, symbols, safetensors } = site.models[name];
+  if (safetensors) { // trained in this browser
+    const translator = new Translator(config, safetensors, symbolPieces(symbols));
+    self.postMessage({ loading: { model: name, ready: true, stored: true } });
+    return translator;
+  }
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const loaded = files.map(() => 0);
+  let failed = false;
+  const downloads = await Promise.all(files.map((file, i) =>
+    fetchFile(file, (count) => {
+      loaded[i] = count;
+      if (!failed) self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
+    }).catch((error) => {
+      failed = true; // progress of the other file would hide the reason
+      throw error;
+    })
+  ));
+  const translator = new Translator(config, downloads[0].bytes, downloads[1].bytes);
+  const stored = downloads.every((download) => download.stored);
+  self.postMessage({ loading: { model: name, bytes, loaded: bytes, ready: true, stored } });
+  return translator;
+}
+
+// The trace for a request: cached, or computed step by step, with a check for messages between steps.
+/** @param {Translator} translator @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
+async function getTrace(translator, request, kind = request.kind) {
+  const { model, text, prefix = [], beam = 1, off = "", ablation = "zero" } = request;
+  const key = JSON.stringify([model, text, prefix, beam, off, off && ablation]);
+  if (!traces.has(key)) {
+    const heads = headsOf(off, translator.model.config);
+    let hooks = null;
+    if (heads.length) {
+      const mean = ablation === "mean" ? (await getTrace(translator, { ...request, off: "" }, kind)).sites : {};
+      hooks = HOOKS[ablation](heads, mean);
+    }
+    traces.set(key, await runWhileCurrent(translator.trace(text, { prefix, beamSize: beam, hooks }), request, kind));
+  }
+  const cached = traces.get(key);
+  traces.delete(key);
+  traces.set(key, cached); // most recently used
+  for (const old of [...traces.keys()].slice(0, -MAX_TRACES)) traces.delete(old);
+  return cached;
+}
+
+// The value of a generator, which runs while no newer request of this kind arrives; it checks after every step.
+/** @template T @param {Generator<unknown, T>} steps @param {any} request @param {string} kind @returns {Promise<T>} */
+async function runWhileCurrent(steps, request, kind = request.kind) {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return /** @type {T} */ (value);
+    await nextMessages();
+    if (kind === request.kind && lastRequestIds.get(kind) !== request.id) throw new Superseded();
+  }
+}
+
+// The traces that the explorer shows: the sentence, and the one to compare with.
+/** @param {Translator} translator @param {any} request @param {string} kind */
+async function getTraces(translator, request, kind = request.kind) {
+  const { text, other, off, force = "" } = request;
+  const first = { text, off: "" };
+  const traces = [await getTrace(translator, { ...request, ...first }, kind)];
+  const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
+  if (!second) return { sides: [first], traces, secondKind: "", refused: "" };
+  if ("prefix" in second) {
+    try {
+      second.prefix = forcedPrefix(traces[0], force);
+    } catch (error) {
+      return {
+        sides: [first],
+        traces,
+        secondKind: "refused",
+        refused: `That token cannot be forced: ${error.message}`,
+      };
+    }
+  }
+  traces.push(await getTrace(translator, { ...request, ...second }, kind));
+  return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
+}
+
+// The data of switchboard.js.
+function switchboard(trace, off) {
+  const { n_layers, n_heads } = trace.config;
+  const kinds = Object.keys(KINDS);
+  const parts = kinds.map((name) => {
+    const pooled = Array.from(
+      { length: n_layers },
+      (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS),
+    );
+    const values = new Float32Array(pooled.reduce((sum, part) => sum + part.values.length, 0));
+    pooled.forEach((part, i) => values.set(part.values, i * part.values.length));
+    return quantize(`thumbs.${name}`, { shape: [n_layers, ...pooled[0].shape], values }, 255);
+  });
+  return pack({ kinds, n_layers, n_heads, off, large: false, exact: false }, parts);
+}
+
+// Words with unknown tokens.
+/** @param {Translator} translator @param {string} text */
+function unknownWords({ vocabulary }, text) {
+  const words = [...new Set(text.split(/\s+/u))].filter(Boolean);
+  return words.filter((word) => vocabulary.encode(word).includes(vocabulary.unknown)).slice(0, 5);
+}

@@ -1,0 +1,197 @@
+// A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
+// Markdown.
+
+import { indices } from "../../common/base.js";
+import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../../common/naming.js";
+import { HeadWeights } from "../head-weights.js";
+import { unpackTrace } from "../packed-trace.js";
+import { unpack } from "../packing.js";
+import { mergeWords, plainWords, wordNumbers } from "../words.js";
+
+/**
+ * @typedef {Pick<import("../packed-trace.js").ViewTrace,
+ *   "source" | "text" | "srcTokens" | "tgtTokens" | "predictedTokens" | "steps"> & {
+ *   config: { n_layers: number, n_heads: number }, weights(kind: string, layer: number): HeadWeights,
+ *   sites: Record<string, { shape: number[], values: any }>,
+ * }} Trace a trace of the model in this browser, or one that Python has packed
+ */
+/** @typedef {{ label: string, feedback: string }} Option */
+/**
+ * Numbers from 0 to 1, such as attention between words, drawn with the question. Until it is answered, `hidden` cells and,
+ * if `rowNamesHidden`, the names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the
+ * `marked` cells have a frame.
+ * @typedef {{ weights: number[][], rows: string[], columns: string[], caption: string, hidden: number[][],
+ *   marked: number[][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
+ */
+/**
+ * A question about one sentence. If the answer is to be found in the view, it has no `options`; `verdicts` then tell for
+ * every head, [kind][layer][head], whether it is right, and why.
+ * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any,
+ *   verdicts: Record<string, [boolean, string][][]> | null, picture: Picture | null }} Question
+ */
+
+export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
+
+// The sentence does not show what the lesson is about; the message says why.
+export class LessonUnavailable extends Error {}
+
+/** @param {string} label @param {string} [feedback] @returns {Option} */
+export const option = (label, feedback = "") => ({ label, feedback });
+
+/** @param {Partial<Question> & { answer: string }} parts @returns {Question} */
+export const question = (parts) => ({
+  options: [],
+  correct: 0,
+  exhibit: "",
+  startFields: {},
+  answerFields: {},
+  verdicts: null,
+  picture: null,
+  ...parts,
+});
+
+export class LessonCase {
+  /**
+   * @param {Trace} trace the greedy translation
+   * @param {{ aligner?: any, exact?: boolean, translate?: (text: string) => string | Promise<string> }} more `exact`:
+   *   whether to name tokens as the model does; `translate` gives the greedy translation of another text
+   */
+  constructor(trace, { aligner = null, exact = false, translate = null } = {}) {
+    if (trace.predictedTokens.at(-1) !== "</s>") throw new LessonUnavailable("its translation does not end");
+    setExactNames(exact);
+    this.exact = exact;
+    this.trace = trace;
+    this.text = trace.source;
+    this.aligner = aligner;
+    this.translate = translate;
+    this.words = new TraceWords(trace);
+  }
+
+  // The names of a sentence's tokens.
+  /** @param {string[]} tokens */
+  names(tokens) {
+    return namesOf(tokens);
+  }
+
+  // Some tokens of a sentence, each formatted as code.
+  /** @param {string[]} tokens */
+  tokens(tokens) {
+    return namesOf(tokens).map(code).join(" ");
+  }
+
+  // One token of a sentence, formatted as by `tokens`.
+  /** @param {string[]} tokens @param {number} position */
+  token(tokens, position) {
+    return code(namesOf(tokens)[position]);
+  }
+
+  headName(layer, head) {
+    return headName({ layer, head });
+  }
+}
+
+// The words of a trace and the cross-attention between them; tokens without letters or digits are left out.
+class TraceWords {
+  /** @param {Trace} trace */
+  constructor(trace) {
+    this.trace = trace;
+    this.sourceWords = plainWords(trace.srcTokens);
+    this.targetWords = plainWords(trace.predictedTokens);
+    this.sourcePositions = numbersWithLabel(this.sourceWords.labels);
+    this.targetPositions = numbersWithLabel(this.targetWords.labels);
+    this.source = this.sourcePositions.map((n) => this.sourceWords.labels[n]);
+    this.target = this.targetPositions.map((n) => this.targetWords.labels[n]);
+    this.cross = this.crossHeads("output");
+  }
+
+  // Weights of every head, [layer][head][target word][source word]. If `to` is "input", the weights of a
+  // token are those of the next row, where the decoder reads the token.
+  /** @param {string} to @returns {number[][][][]} */
+  crossHeads(to) {
+    return layersOf(this.trace).map((layer) => {
+      const weights = this.trace.weights("cross", layer);
+      const [heads, rows] = weights.shape;
+      const shiftedWeights = new HeadWeights(weights.shape, weights.values.slice());
+      if (to === "input") {
+        for (let h = 0; h < heads; h++) {
+          for (let i = 0; i + 1 < rows; i++) shiftedWeights.row(h * rows + i).set(weights.row(h * rows + i + 1));
+        }
+      }
+      const merged = mergeWords(shiftedWeights, this.targetWords.numbers, this.sourceWords.numbers);
+      const [, count] = merged.shape;
+      return Array.from(
+        { length: heads },
+        (_, h) => this.targetPositions.map((i) => this.sourcePositions.map((j) => merged.row(h * count + i)[j])),
+      );
+    });
+  }
+
+  // The row of the cross-attention that writes the first token of a target word.
+  firstRow(word) {
+    return this.targetWords.numbers.indexOf(this.targetPositions[word]);
+  }
+
+  // The rows of all tokens of a target word, as the explorer's address writes them.
+  rows(word) {
+    const number = this.targetPositions[word];
+    return this.targetWords.numbers.flatMap((other, row) => (other === number ? [`q${row}`] : [])).join(",");
+  }
+}
+
+// The case that Python has packed for a lesson (ui/widgets/lessons/browser_questions.py), and its header.
+/** @param {Uint8Array} bytes */
+export function unpackCase(bytes) {
+  const { header, parts } = unpack(bytes);
+  const makeCase = () => {
+    const { translations, aligner, exact } = header;
+    const trace = {
+      ...unpackTrace(header.trace, (name) => parts.get(name)),
+      config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },
+      sites: Object.fromEntries(parts),
+    };
+    return new LessonCase(trace, { aligner, exact, translate: (text) => translations[text] });
+  };
+  return { header, makeCase };
+}
+
+const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
+
+/** @param {string[]} tokens */
+function namesOf(tokens) {
+  const words = wordNumbers(tokens);
+  const begins = (i) => i === 0 || words[i] !== words[i - 1];
+  return tokens.map((token, i) => isSpecialToken(token) ? tokenName(token) : pieceName(token, begins(i)));
+}
+
+const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;
+
+export const layersOf = (trace) => indices(trace.config.n_layers);
+export const headsOf = (trace) => indices(trace.config.n_heads);
+
+// The weights of one head, a row for each query.
+/** @param {Trace} trace @param {string} kind @returns {Float32Array[]} */
+export function rowsOf(trace, kind, layer, head) {
+  const weights = trace.weights(kind, layer);
+  const [, rows] = weights.shape;
+  return Array.from({ length: rows }, (_, i) => weights.row(head * rows + i));
+}
+
+// Markdown that shows `text` literally.
+/** @param {string} text */
+export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\$&");
+/** @param {string} text */
+export const bold = (text) => `**${escaped(text)}**`;
+// A share rounded to whole percent, for guessing; never "100%" for less than all.
+export const roundedPercent = (share) => share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`;
+// A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
+export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
+
+/** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
+export const argsortDescending = (values) =>
+  Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
+// The first four of these positions with different labels, in sentence order: a word can occur twice.
+/** @param {number[]} positions @param {string[]} labels of all positions */
+export const firstFour = (positions, labels) =>
+  positions.filter((position, i) => positions.findIndex((other) => labels[other] === labels[position]) === i)
+    .slice(0, 4).sort((a, b) => a - b);
+export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

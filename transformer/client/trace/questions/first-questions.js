@@ -1,0 +1,299 @@
+// Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax.
+
+import { argmax } from "../../common/base.js";
+import {
+  argsortDescending,
+  bold,
+  CLEAR,
+  escaped,
+  exponentText,
+  firstFour,
+  headsOf,
+  layersOf,
+  LessonUnavailable,
+  mean,
+  option,
+  question,
+  roundedPercent,
+  rowsOf,
+} from "./case.js";
+import { alignment } from "../alignment.js";
+import { wordNumbers } from "../words.js";
+
+/** @typedef {import("./case.js").LessonCase} LessonCase */
+
+const POSSESSED = "umbrella";
+const OTHER_OWNER = { her: "his", his: "her" };
+
+// Which source word does the aligner head link to the translation's possessive?
+/** @param {LessonCase} lesson */
+export async function umbrella(lesson) {
+  const { words, text } = lesson;
+  const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
+  if (owner < 0 || !words.source.includes(POSSESSED)) {
+    throw new LessonUnavailable("its sentence names no owner of an umbrella");
+  }
+  for (const { layer, head, to } of aligners(lesson)) {
+    const weights = words.crossHeads(to)[layer][head];
+    if (!weights.length) break;
+    const targetWord = argmax(weights.map((row) => row[owner]));
+    const row = weights[targetWord];
+    if (argmax(row) !== owner || row[owner] < CLEAR) continue;
+    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)], words.source);
+    const queryRow = words.firstRow(targetWord) + Number(to === "input");
+    return question({
+      exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
+      options: options.map((n) =>
+        option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)
+      ),
+      correct: options.indexOf(owner),
+      answer:
+        `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${
+          bold(words.source[owner])
+        } with ` +
+        `${roundedPercent(row[owner])} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
+      answerFields: {
+        view: "heads",
+        kind: "cross",
+        layer,
+        head,
+        pin: "",
+        way: "from",
+        tokens: `q${queryRow}`,
+        word_row: to,
+      },
+      picture: rowPicture(words, weights, targetWord, owner),
+    });
+  }
+  throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
+}
+
+// The model's measured aligner head; for a model without one, all heads, sorted by how clearly they align this sentence.
+/** @param {LessonCase} lesson */
+function aligners({ aligner, words }) {
+  if (aligner) return [{ layer: aligner.layer, head: aligner.head, to: aligner.weights_to }];
+  return ["output", "input"].flatMap((to) => {
+    const layers = words.crossHeads(to);
+    const { shares } = alignment(layers.flat());
+    return shares.map((share, i) => ({
+      share,
+      layer: Math.floor(i / layers[0].length),
+      head: i % layers[0].length,
+      to,
+    }));
+  }).sort((a, b) => b.share - a.share || a.layer - b.layer || a.head - b.head || (a.to < b.to ? -1 : 1));
+}
+
+// What the model writes if the owner of the umbrella changes.
+/** @param {LessonCase} lesson */
+async function otherOwnerNote({ text, trace, translate }, owner) {
+  const translation = await translate(text.replaceAll(` ${owner} `, ` ${OTHER_OWNER[owner]} `));
+  const change = `Replace ${bold(owner)} by ${bold(OTHER_OWNER[owner])}, and the translation`;
+  return translation === trace.text
+    ? `${change} stays the same: in this language the possessive does not name the owner.`
+    : `${change} changes: ${escaped(translation)}`;
+}
+
+// What do the weights of a row sum to?
+/** @param {LessonCase} lesson */
+export function row(lesson) {
+  const { words, trace } = lesson;
+  if (words.target.length < 2) throw new LessonUnavailable("its translation is shorter than two words");
+  // A row whose largest weight is about one half, so that the others matter for the sum.
+  let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
+  words.cross.forEach((heads, layer) =>
+    heads.forEach((rows, head) =>
+      rows.forEach((weights, targetWord) => {
+        const distance = Math.abs(Math.max(...weights) - 0.5);
+        if (distance < closest.distance) closest = { distance, layer, head, targetWord };
+      })
+    )
+  );
+  const { layer, head, targetWord } = closest;
+  const sums = ["encoder", "decoder", "cross"].flatMap((kind) =>
+    layersOf(trace).flatMap((i) =>
+      headsOf(trace).flatMap((h) =>
+        rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0))
+      )
+    )
+  );
+  const error = sums.reduce((largest, sum) => Math.max(largest, Math.abs(sum - 1)), 0);
+  if (error > 1e-3) throw new LessonUnavailable("the weights of its rows do not sum to 1");
+  const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
+  const best = argmax(weights);
+  const listed = Array.from(
+    weights,
+    (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)}%`}`,
+  );
+  return question({
+    exhibit: `One head, writing ${bold(words.target[targetWord])}: ${listed.join(" · ")}`,
+    options: [
+      option("The number of words", "A longer sentence does not add attention: the same total is divided further."),
+      option(
+        "More for important words, less for others",
+        "Every row has the same total. Rows differ only in how they divide it.",
+      ),
+      option("100%, in every row of every head"),
+    ],
+    correct: 2,
+    answer:
+      `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${
+        exponentText(error)
+      }. So the missing ` +
+      `number is ${(100 * weights[best]).toFixed(1)}%: weight given to one token is taken from the others.`,
+    answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
+    picture: {
+      weights: [Array.from(weights)],
+      rows: [words.target[targetWord]],
+      columns: lesson.names(trace.srcTokens),
+      caption: "One row of a head: what it attends to while it writes this word",
+      hidden: [[0, best]],
+      marked: [[0, best]],
+    },
+  });
+}
+
+// The weights of one head between words, in which one row is hidden until the answer marks a cell of it.
+/** @returns {import("./case.js").Picture} */
+export const rowPicture = (words, weights, row, column) => ({
+  weights,
+  rows: words.target,
+  columns: words.source,
+  caption: "One head: how much each word of the translation (row) attends to each source word (column)",
+  hidden: words.source.map((_, n) => [row, n]),
+  marked: [[row, column]],
+});
+
+// How many decoder steps does a translation take?
+/** @param {LessonCase} lesson */
+export function steps(lesson) {
+  const tokens = lesson.trace.predictedTokens;
+  const count = tokens.length - 1;
+  if (count < 2) throw new LessonUnavailable("its translation is shorter than two tokens");
+  const written = lesson.tokens(tokens.slice(0, -1));
+  const wordCount = wordNumbers(tokens)[count] + 1; // with the end token
+  const joined = wordCount <= count && !lesson.exact
+    ? ` A table in whole words joins these steps into ${wordCount} rows; *Show tokens* shows all ${count + 1}.`
+    : "";
+  return question({
+    exhibit: `${escaped(lesson.text)}  →  ${written}`,
+    options: [
+      option("Once: all of it at the same time", "Each token depends on those before it."),
+      option(
+        `${count} times, once for each token`,
+        "Then nothing would have ended the translation: stopping is a choice, too.",
+      ),
+      option(`${count + 1} times, once more than there are tokens`),
+    ],
+    correct: 2,
+    answer:
+      `${count + 1} times: ${written} and then ${
+        lesson.token(tokens, count)
+      }, the token that ends a sentence. The model chooses it like any ` +
+      `other token, when it is the most probable one: here with ${
+        roundedPercent(lesson.trace.steps[count].chosen.probability)
+      }.${joined}`,
+    picture: {
+      weights: meanOfHeads(lesson.trace, "cross"),
+      rows: lesson.names(tokens),
+      columns: lesson.names(lesson.trace.srcTokens),
+      caption: "The mean of all heads: a row for each step, with the token that it writes",
+      hidden: [],
+      marked: lesson.trace.srcTokens.map((_, n) => [count, n]),
+      rowsBefore: count,
+    },
+  });
+}
+
+// The mean of all heads of a kind.
+/** @param {import("./case.js").Trace} trace @param {string} kind @returns {number[][]} */
+export function meanOfHeads(trace, kind) {
+  const heads = layersOf(trace).flatMap((layer) => headsOf(trace).map((head) => rowsOf(trace, kind, layer, head)));
+  return heads[0].map((row, i) => Array.from(row, (_, j) => mean(heads.map((rows) => rows[i][j]))));
+}
+
+// Which weight does the softmax give to the highest score?
+/** @param {LessonCase} lesson */
+export function meeting(lesson) {
+  const { words, trace } = lesson;
+  const { layer, head, targetWord } = headNear75Percent(lesson);
+  const row = words.firstRow(targetWord);
+  const { shape, values } = trace.sites[`decoder.layers.${layer}.cross_attn.hook_scores`];
+  const start = (head * shape[1] + row) * shape[2];
+  const scores = Array.from(values.subarray(start, start + shape[2]));
+  const exponentials = scores.map((score) => Math.exp(score - Math.max(...scores)));
+  const weights = exponentials.map((exponential) => exponential / exponentials.reduce((a, b) => a + b));
+  const traceWeights = rowsOf(trace, "cross", layer, head)[row];
+  if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) {
+    throw new LessonUnavailable("its weights are not the softmax of its scores");
+  }
+  const [best, second] = argsortDescending(scores);
+  const shown = scores.map((score) => score.toFixed(2));
+  const gap = Number(shown[best]) - Number(shown[second]);
+  const listed = shown.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.replace("-", "−")}`).join(" · ");
+  const share = roundedPercent(weights[best]);
+  return question({
+    exhibit: `Scores of one head, writing ${bold(words.target[targetWord])}: ${listed}`,
+    options: [
+      option(
+        `${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`,
+        "Then the scores would make no difference.",
+      ),
+      option(share),
+      option(
+        "100%: the highest score takes everything",
+        "The softmax is never exactly 0: every token keeps a little weight.",
+      ),
+    ],
+    correct: 1,
+    answer:
+      `${
+        lesson.token(trace.srcTokens, best)
+      } gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
+      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(2)}, so its weight is e^${
+        gap.toFixed(2)
+      } ≈ ${factorText(Math.exp(gap))} ` +
+      "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
+    answerFields: { view: "query-key", kind: "cross", layer, head, row, column: best },
+    picture: {
+      weights: [Array.from(traceWeights)],
+      rows: [words.target[targetWord]],
+      columns: lesson.names(trace.srcTokens),
+      caption: "The weights of this row",
+      hidden: trace.srcTokens.map((_, n) => [0, n]),
+      marked: [[0, best]],
+    },
+  });
+}
+
+// A factor with at least two significant digits.
+const factorText = (value) => value < 9.95 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
+
+// Layer, head and target word whose largest weight is on a word and closest to 75%.
+/** @param {LessonCase} lesson */
+function headNear75Percent({ trace, words }) {
+  let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
+  for (const layer of layersOf(trace)) {
+    for (const targetWord of words.target.keys()) {
+      for (const head of headsOf(trace)) {
+        const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
+        const best = argmax(weights);
+        if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
+        const distance = Math.abs(weights[best] - 0.75);
+        const order =
+          [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord]
+            .find((difference) => difference !== 0) ?? 0;
+        if (order < 0) closest = { distance, layer, head, targetWord };
+      }
+    }
+  }
+  if (closest.distance > 0.2) {
+    throw new LessonUnavailable("none of its heads gives a word between 55% and 95% of a row");
+  }
+  return closest;
+}
+
+// The translation with one of its words in bold.
+/** @param {string[]} words */
+export const withBold = (words, targetWord) =>
+  words.map((word, n) => (n === targetWord ? bold(word) : escaped(word))).join(" ");

@@ -1,0 +1,125 @@
+// The Decoding view: the table of decoding steps, in which another token can be forced, and the tree of a beam search.
+
+import { button, el } from "../../common/base.js";
+import { makeTree } from "./decoding-tree.js";
+import { hasExactNames, pieceName, TOKENS_NOTE } from "../../common/naming.js";
+import { stepTable } from "./steps.js";
+import { tokenRows } from "../../trace/step-table.js";
+
+const FIGURE_WIDTH = 760; // of the exported tree, in pixels
+
+// The second translation, if it has the forced token.
+/** @param {Context} ctx */
+const alteredOf = (ctx) => (ctx.state.force && ctx.secondKind !== "other" && ctx.sides[1]) || null;
+
+/** @param {Context} ctx @returns {View} */
+function decodingView(ctx) {
+  let drawnKey = "";
+  const forcedNote = el("p", { class: "hu-forced", role: "status" });
+  const forcedLine = el(
+    "div",
+    { class: "hu-callout hu-line hu-forcedline" },
+    forcedNote,
+    button("Back to the original", () => ctx.set({ force: "" })),
+  );
+  const table = el("div", { class: "hu-steptable" });
+  const tree = makeTree(ctx);
+  const sections = [forcedLine, table, tree.node];
+  const empty = el(
+    "p",
+    { class: "hu-empty" },
+    "This trace contains only attention weights, so its decoding steps are unknown.",
+  );
+  const node = el("div", { class: "hu-decoding" }, ...sections);
+  const force = ctx.canForce ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
+
+  function draw() {
+    const [{ force: forced }, altered] = [ctx.state, alteredOf(ctx)];
+    if (!ctx.side.steps.length) return node.replaceChildren(empty);
+    if (empty.isConnected) node.replaceChildren(...sections);
+    forcedLine.hidden = !forced || !(altered || ctx.canForce);
+    if (!forcedLine.hidden) forcedNote.textContent = noteOn(ctx, altered);
+    const key = [(altered ?? ctx.side).id, forced].join();
+    if (key !== drawnKey) { // an unchanged table keeps what the reader has expanded
+      table.replaceChildren(
+        stepTable(rowsOfSteps(ctx), { force, showAttention: altered ? null : showAttentionOf(ctx) }),
+      );
+    }
+    drawnKey = key;
+    tree.draw();
+  }
+
+  return {
+    node,
+    draw,
+    options: [],
+    kinds: false,
+    keys: [["in the tree", "← parent, → best child, ↑ and ↓ others of the same step"]],
+    title: () => "Step by step",
+    note: () => (hasExactNames() ? "" : TOKENS_NOTE),
+    code: () => "trace.translation.steps",
+    figure: () => {
+      const figure = ctx.side.steps.length ? tree.figure(FIGURE_WIDTH) : null;
+      return figure && { title: "Beam search", width: FIGURE_WIDTH, ...figure };
+    },
+    table: () => (ctx.side.steps.length ? decodingTable(ctx) : null),
+  };
+}
+
+/** @param {Context} ctx @param {Side | null} altered */
+function noteOn({ side, secondKind, state }, altered) {
+  if (altered) {
+    return `In step ${parseInt(state.force) + 1} you forced another token, and the model continued from it. ` +
+      `The model's own translation: ${side.text}`;
+  }
+  return secondKind === "refused"
+    ? "This token cannot be forced; the message above the tabs says why."
+    : "Translating again with the token you chose …";
+}
+
+// The rows of the table, with the names of tokens that the explorer shows.
+/** @param {Context} ctx */
+function rowsOfSteps(ctx) {
+  const altered = alteredOf(ctx);
+  const side = altered ?? ctx.side;
+  const named = (candidate) => ({ ...candidate, token: pieceName(candidate.token) });
+  const options = { live: true, forced: altered ? parseInt(ctx.state.force) : -1 };
+  return tokenRows(side.trace, options).map((row, step) => ({
+    ...row,
+    input: side.tgt.names.slice(0, step + 1),
+    candidates: row.candidates.map(named),
+    chosen: named(row.chosen),
+  }));
+}
+
+// Opens the row of a step in the heatmap; null where the heatmap is not shown.
+/** @param {Context} ctx */
+function showAttentionOf({ set, side, views }) {
+  const kind = side.kinds.includes("cross") ? "cross" : "decoder";
+  if (!views.includes("heatmap") || !side.kinds.includes(kind)) return null;
+  const [layer, head] = side.clearest[kind];
+  return (row) =>
+    set({ view: "heatmap", kind, layer, head, combine: "one", special: "shown", row, column: -1, step: row });
+}
+
+/** @param {Context} ctx */
+function decodingTable(ctx) {
+  const candidates = rowsOfSteps(ctx).flatMap(({ step, candidates, chosen }) =>
+    candidates.map(({ id, token, probability }) => [step, token, probability, id === chosen.id ? "chosen" : ""])
+  );
+  const { tree } = ctx.side;
+  const branches = (tree?.token ?? []).map((token, i) => [
+    tree.depth[i],
+    token,
+    tree.probability[i],
+    `tree: node ${i}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.status[i]}`,
+  ]);
+  return {
+    caption: "The candidates of every step",
+    columns: ["step", "token", "probability", "note"],
+    rows: [...candidates, ...branches],
+  };
+}
+
+/** @type {Tab} */
+export const decodingTab = { label: "Decoding", make: decodingView };

@@ -1,0 +1,275 @@
+// The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: see `Tab` in
+// types.d.ts. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
+// changed the state. `hasServer`: a server answers reports with missing data; `canForce`: it can translate again with
+// a forced token.
+
+import { button, clampIndex, colours, el, listenForResize } from "../../common/base.js";
+import { listenForKeys, makeExact, makeHelp, makeLarger } from "../../common/help.js";
+import { combinedHeads, matrixOf } from "../../common/matrix.js";
+import { MEASURES, sinkNote } from "../../common/measures.js";
+import { makeMosaic } from "../../common/mosaic.js";
+import { headName, layerName, sentenceCase, setExactNames, shortName } from "../../common/naming.js";
+import { KINDS } from "../../common/head-codes.js";
+import { makeControls, TERMS } from "../../common/options.js";
+import { makePins } from "./pins-panel.js";
+import { makeDataTable } from "../../common/data-table.js";
+import { makeStore } from "./store.js";
+import { makeNotableHeads } from "./notable-heads.js";
+import { makeExportMenu } from "../../common/export-menu.js";
+import { startState } from "../../trace/explorer-data.js";
+import { measureNames } from "../../trace/head-measures.js";
+import { notices } from "../../trace/sentence-heads.js";
+
+const FIRST_TABS = ["heads", "heatmap"]; // the other tabs are shown with “More tools”
+const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
+const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
+
+/**
+ * @param {HTMLElement | ShadowRoot} root
+ * @param {(state: Partial<State>, defaults: State) => void} report
+ * @param {Record<string, Tab>} views
+ */
+export function explorerView(root, report, views, hasServer = false, canForce = hasServer) {
+  /** @type {State} */
+  let state = null;
+  let visitNumber = null;
+  let defaults = null;
+  let secondKind = ""; // what the second side is: "other" or "force"
+  let pageSettings = {}; // the page's last settings
+  const changedSettings = new Set(); // names of those that were changed here since
+  let reportTimer = 0;
+  const openViews = new Map(); // views, created when first opened
+  const store = makeStore(() => redraw());
+
+  const tabs = el("div", { class: "hu-tabs", role: "tablist", "aria-label": "Views of attention" });
+  for (const [name, { label }] of Object.entries(views)) {
+    tabs.append(button(label, () => set({ view: name }), { class: null, role: "tab", "data-view": name }));
+  }
+  const tools = el("div", { class: "hu-tools" });
+  const controls = makeControls((changes) => set(changes));
+  const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
+  const mosaicSection = el("section", { class: "hu-mosaic" }, mosaic.node);
+  const title = el("h2", { class: "hu-title" });
+  const code = el("code", { class: "hu-code" });
+  const note = el("p", { class: "hu-note" });
+  const panel = el("div", { class: "hu-view", role: "tabpanel" });
+  const dataTable = makeDataTable(() => view());
+  const notableHeads = makeNotableHeads((changes) => set(changes));
+  let headNotices = null; // of the current trace, computed when they are first needed
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
+  const frame = el(
+    "div",
+    { class: hasServer ? "hu hu-explorer hu-app-explorer" : "hu hu-explorer" },
+    el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
+    el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
+    notableHeads.node,
+  );
+  root.append(frame);
+
+  // The context of the views.
+  /** @type {Context} */
+  const ctx = {
+    set,
+    store,
+    hasServer,
+    canForce,
+    views: Object.keys(views),
+    get secondKind() {
+      return secondKind;
+    },
+    get state() {
+      return state;
+    },
+    theme: null,
+    get sides() {
+      return store.sides;
+    },
+    get side() {
+      return store.sides[0];
+    },
+    get pairs() {
+      return store.pairs;
+    },
+    // The current table of numbers.
+    matrix: (side = store.sides[0], changes = {}) => {
+      const changedState = { ...state, ...changes };
+      return matrixOf(side, changedState, combinedHeads(side, clippedState(changedState, side, ctx.views)));
+    },
+    title: () => titleOf(store.sides[0], state),
+  };
+  const pins = makePins(ctx);
+  frame.prepend(pins.node);
+  const exportMenu = makeExportMenu(ctx, () => view());
+  const help = makeHelp(ctx, () => view());
+  const largerButton = makeLarger(ctx);
+  const exactButton = makeExact(ctx);
+  const pageButtons = hasServer ? [] : [exactButton.node, largerButton.node]; // the app has these for the whole page
+  tools.append(controls.more, exportMenu.node, ...pageButtons, help.button);
+  frame.append(help.dialog);
+  listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
+
+  function view() {
+    if (!openViews.has(state.view)) openViews.set(state.view, views[state.view].make(ctx));
+    return openViews.get(state.view);
+  }
+
+  // `registerParts(store, header)` registers the parts of a file that are unpacked later.
+  function show(bytes, registerParts = null) {
+    const previousSource = store.sides[0]?.source;
+    const { header, isSameTrace } = store.load(bytes);
+    registerParts?.(store, header);
+    const [side] = store.sides;
+    if (!isSameTrace) headNotices = null;
+    const getNotices = () => headNotices ??= notices(side.trace, header.aligner);
+    if (!state || visitNumber !== header.visit) {
+      visitNumber = header.visit;
+      state = startState(side, { ...header.defaults, ...header.start }, getNotices);
+    } else if (state.pin && previousSource !== header.sides[0].source) {
+      set({ pin: "" }); // it would now be another word
+    }
+    ({ defaults, second_kind: secondKind } = header);
+    // The page's switches have changed. (A change made here is reported to the page, which sends it back.)
+    for (const [name, value] of Object.entries(header.page_settings)) {
+      if (value === pageSettings[name]) continue;
+      state = { ...state, [name]: value };
+      changedSettings.delete(name);
+    }
+    pageSettings = header.page_settings;
+    const names = new Set(store.sides.flatMap(({ trace }) => trace.kinds.flatMap((kind) => measureNames(trace, kind))));
+    const known = Object.entries(header.measures).filter(([name]) => names.has(name));
+    for (const name of Object.keys(MEASURES)) delete MEASURES[name];
+    Object.assign(MEASURES, Object.fromEntries(known));
+    Object.assign(TERMS, header.terms);
+    const labels = known.map(([name, { label }]) => [name, label]);
+    controls.setChoices("measure", { none: "none", ...Object.fromEntries(labels) });
+    notableHeads.show(header.has_notices ? getNotices() : []);
+    redraw();
+    if (lacksVectors()) scheduleReport(0); // only now the head is known whose vectors are missing
+  }
+
+  // Whether the server has still to send the vectors of the selected head, which it does after a report.
+  function lacksVectors() {
+    return hasServer && views[state.view].vectors && !store.sides[0].vectors(state.kind, state.layer, state.head);
+  }
+
+  function set(changes) {
+    state = { ...state, ...changes };
+    for (const name of Object.keys(changes)) if (name in pageSettings) changedSettings.add(name);
+    redraw();
+    scheduleReport(REPORT_DELAY_MS);
+  }
+
+  function scheduleReport(delayMs) {
+    clearTimeout(reportTimer);
+    reportTimer = setTimeout(() => report(reportedState(), defaults), delayMs);
+  }
+
+  // The state without the page's settings that were not changed here: the page may have changed them meanwhile.
+  function reportedState() {
+    const isReported = (name) => !(name in pageSettings) || changedSettings.has(name);
+    return Object.fromEntries(Object.entries(state).filter(([name]) => isReported(name)));
+  }
+
+  // Draw the state of an address at once, keeping the visitor's own size and exactness. Null: another view is
+  // loading, so a pending report would be outdated.
+  /** @param {Record<string, string> | null} params */
+  function applyParams(params) {
+    clearTimeout(reportTimer);
+    if (!params) return;
+    const knownParams = Object.entries(params).filter(([name]) => name in defaults);
+    const valueOf = (name, text) => typeof defaults[name] === "number" ? Number(text) : text;
+    const parsedParams = knownParams.map(([name, text]) => [name, valueOf(name, text)]);
+    state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
+    redraw();
+    const canWait = views[state.view].mosaic && !lacksVectors();
+    scheduleReport(REPORT_DELAY_MS + (canWait ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
+  }
+
+  function redraw() {
+    // Outside the page it has no colours and no width.
+    if (!state || !store.sides.length || !frame.isConnected) return;
+    const side = store.sides[0];
+    state = clippedState(state, side, ctx.views);
+    setExactNames(state.exact);
+    ctx.theme = colours(frame);
+    frame.dataset.size = state.size;
+    for (const tab of tabs.children) {
+      const isSelected = tab.dataset.view === state.view;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
+      tab.hidden = !state.more && !isSelected && !FIRST_TABS.includes(tab.dataset.view);
+    }
+    exportMenu.node.hidden = !state.more;
+    const currentView = view();
+    if (panel.firstChild !== currentView.node) panel.replaceChildren(currentView.node);
+    const kinds = currentView.kinds === false ? [] : side.kinds;
+    controls.draw(state, currentView.options || [], kinds, defaults);
+    mosaicSection.hidden = !views[state.view].mosaic;
+    if (!mosaicSection.hidden) mosaic.draw(side, state.kind, state, ctx.theme, { label: KINDS[state.kind] });
+    title.textContent = currentView.title ? currentView.title() : ctx.title();
+    code.hidden = !state.exact;
+    code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);
+    note.textContent = currentView.note ? currentView.note() : sinkNote(side, state);
+    notableHeads.draw();
+    pins.draw();
+    currentView.draw();
+    largerButton.draw();
+    exactButton.draw();
+    dataTable.draw();
+  }
+
+  tabs.addEventListener("keydown", (event) => {
+    const names = ctx.views; // a tab that is not shown yet appears when it is selected
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    set({ view: names[(names.indexOf(state.view) + step + names.length) % names.length] });
+    tabs.querySelector("[aria-selected=true]").focus();
+  });
+
+  const endResize = listenForResize(frame, redraw);
+
+  return {
+    show,
+    applyParams,
+    store,
+    ctx,
+    close: () => {
+      endResize();
+      clearTimeout(reportTimer);
+      exportMenu.close();
+      dataTable.close();
+      for (const openView of openViews.values()) openView.close?.();
+    },
+  };
+}
+
+// The state clipped to what this sentence and model have.
+/** @param {State} state @param {Side} side */
+function clippedState(state, side, views) {
+  const kind = side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1];
+  return {
+    ...state,
+    view: views.includes(state.view) ? state.view : views[0],
+    kind,
+    layer: clampIndex(state.layer, side.depths[kind]),
+    head: clampIndex(state.head, side.n_heads),
+    measure: state.measure in MEASURES ? state.measure : "none",
+  };
+}
+
+/** @param {Side} side @param {State} state */
+function titleOf(side, state) {
+  if (state.combine === "one") return sentenceCase(headName(state));
+  const heads = combinedHeads(side, state);
+  const name = state.combine === "mean" ? "Mean" : "Maximum";
+  const of = state.heads ? heads.map(shortName).join(", ") : `all heads of ${layerName(state.layer)}`;
+  return `${name} of ${of}`;
+}
+
+/** @param {State} state */
+function codeOf(state) {
+  const weights = `trace.weights("${state.kind}", layer=${state.layer})`;
+  if (state.combine === "one") return `${weights}[${state.head}]`;
+  return state.heads ? "" : `${weights}.${state.combine}(axis=0)`;
+}

@@ -1,0 +1,82 @@
+// The text field of the first page. Input is reported after a short pause, and the server's text never replaces
+// what is being typed.
+
+import { button, el } from "../../common/base.js";
+import { listenForText } from "../../common/text-field.js";
+
+const TYPING_DELAY_MS = 100; // ms after the last key
+
+// `onInput()` is called at every key, `onText()` for a new text to translate, `onDepth(name)` for another depth of the page.
+export function makeField({ onInput, onText, onDepth }) {
+  const name = el("span", { class: "hu-label" });
+  const area = el("textarea", {
+    rows: 1,
+    spellcheck: "false",
+    autocapitalize: "sentences",
+    "aria-describedby": "hu-glance-problem",
+  });
+  const label = el("label", { class: "hu-glance-field" }, name, area);
+  const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
+  const depths = el("div", { class: "hu-segments hu-glance-depths", role: "group", "aria-label": "How much to show" });
+  const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
+  const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
+  let shownExamples = "";
+
+  const typing = listenForText(area, TYPING_DELAY_MS, () => {
+    markExample();
+    onText();
+  });
+  area.addEventListener("input", () => {
+    fitHeight();
+    onInput();
+  });
+
+  function fitHeight() {
+    area.style.height = "auto";
+    if (area.scrollHeight) area.style.height = `${area.scrollHeight + 4}px`;
+  }
+
+  function markExample() {
+    for (const example of examples.children) {
+      example.setAttribute("aria-pressed", String(example.textContent === area.value));
+    }
+  }
+
+  function depthButton([name, label]) {
+    const open = ({ currentTarget }) => currentTarget.getAttribute("aria-pressed") === "true" || onDepth(name);
+    return button(label, open, { class: null });
+  }
+
+  function exampleButton(text) {
+    return button(text, () => {
+      area.value = text;
+      fitHeight();
+      typing.report();
+    });
+  }
+
+  // `fromServer`: the text was set by the server, not typed here.
+  function draw(data, fromServer) {
+    name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
+    area.placeholder = data.hint;
+    if (data.languages[0]) area.lang = data.languages[0];
+    if (fromServer && !typing.isPending && area.value !== data.typed) area.value = data.typed;
+    if (JSON.stringify(data.examples) !== shownExamples) {
+      shownExamples = JSON.stringify(data.examples);
+      examples.replaceChildren(...data.examples.map(exampleButton));
+    }
+    if (!depths.children.length) depths.append(...(data.depths ?? []).map(depthButton)); // once: a new button would lose the focus
+    [...depths.children].forEach((depth, i) =>
+      depth.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))
+    );
+    const unknownNote = data.unknown.length
+      ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.`
+      : "";
+    problem.textContent = data.problem || unknownNote;
+    area.setAttribute("aria-invalid", String(Boolean(data.problem)));
+    markExample();
+    fitHeight();
+  }
+
+  return { node, area, draw, fitHeight, close: typing.close };
+}
