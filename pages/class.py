@@ -14,7 +14,5 @@ with page.page_without_model(CLASS):
         membership.join_or_open()
     elif live_classes.is_teacher():
         membership.teacher(classroom)
-    elif live_classes.is_screen():
-        membership.projector(classroom)
     else:
         membership.student(classroom)

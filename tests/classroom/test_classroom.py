@@ -44,7 +44,11 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     # This view is ignored, because the teacher is not leading.
     classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
     assert classroom.view_to_follow is None
+    classroom.begin_leading("ann")  # a student never leads
+    assert not classroom.is_leading
     classroom.begin_leading("teacher")
+    classroom.set_view_to_follow("ann", "inside", {"row": "1"})
+    assert classroom.view_to_follow is None
     classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.number > first.number + MAX_RECENT_VIEWS

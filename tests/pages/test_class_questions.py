@@ -1,4 +1,4 @@
-"""The same question before and after a lesson, a second teacher, and the projector window."""
+"""The same question before and after a lesson."""
 
 from __future__ import annotations
 
@@ -10,25 +10,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
-    class_line_data,
-    field,
     follow_link,
-    heading,
     join_as_student,
     only_class,
     open_as_teacher,
     press,
     rerun,
-    with_visitor_id,
 )
 from tests.pages.class_visits import page_markdown as markdown
-from tests.pages.conftest import Visit, download_labels, messages, view, visible_text
+from tests.pages.conftest import Visit, download_labels, messages, visible_text
 from transformer.analysis.evidence.proportions import paired_difference
-from transformer.classroom.codes import show_code
-from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import questions
 from transformer.ui.services import downloads
-from transformer.ui.services.class_updates import message
 
 SCRIPT = "<script>alert(1)</script>"
 TABLE = '<table class="hu-rounds">'
@@ -46,19 +39,6 @@ def ask(teacher: AppTest, question: str, options: str, correct: int = 1) -> AppT
         area.input(value)
     teacher.number_input[0].set_value(correct)
     return press(teacher, "Ask the class")
-
-
-def join_as_colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
-    app = with_visitor_id(visit(CLASS, code=show_code(only_class().teaching_code)))
-    field(app, "First name").input(name)
-    return press(app, "Join")
-
-
-def open_projector(visit: Visit, teacher: AppTest, **params: Any) -> AppTest:
-    """Open the projector window: another session of the teacher's browser."""
-    app = visit(CLASS, screen="1", **params)
-    app.session_state["visitor"] = teacher.session_state["visitor"]
-    return rerun(app)
 
 
 def answer_buttons(app: AppTest) -> list[str]:
@@ -142,81 +122,3 @@ def test_invalid_questions_are_reported_and_their_text_is_kept(visit: Visit) -> 
         assert SCRIPT not in visible_text(app, kinds=["html"])
         assert "&lt;script&gt;" in visible_text(app, kinds=["html"])
     assert "'=HYPERLINK(1)" in list(downloaded_file(teacher, "votes.csv")["option"])
-
-
-def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
-    curie = open_as_teacher(visit, "pages/inside.py")
-    classroom = only_class()
-    bohr = join_as_colleague(visit)
-    assert "**Ms Curie** is leading" in main_text(bohr)
-    assert "Teachers: Ms Curie · Mr Bohr" in main_text(bohr)
-    assert (class_line_data(bohr)["state"], class_line_data(curie)["state"]) == (
-        "colleague",
-        "leads",
-    )
-    follow_link(bohr, "pages/glossary.py")  # nobody follows, as Bohr does not lead
-    assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == "inside"
-    press(bohr, "Lead the class")
-    assert classroom.view_to_follow.page == "glossary"
-    update = message(classroom, curie.session_state["visitor"])
-    assert (update["state"], update["leader"]) == ("colleague", "Mr Bohr")
-    rerun(curie)
-    assert (
-        class_line_data(curie)["text"] == "{leader} is leading: {following} of {members} following"
-    )
-    follow_link(curie, "app.py")
-    assert classroom.view_to_follow.page == "glossary"
-    press(curie, "class-lead-view")
-    assert heading(curie) == "Glossary"
-    press(curie, "Lead the class")
-    assert class_line_data(rerun(bohr))["state"] == "colleague"
-    assert classroom.is_leader(curie.session_state["visitor"])
-    ann = join_as_student(visit, classroom, "Ann")
-    assert class_line_data(ann)["text"] == "Following Ms Curie"
-    bohr.switch_page(CLASS).run()
-    press(bohr, "class-leave")
-    assert classroom.teacher_names() == ("Ms Curie",)
-
-
-def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
-    teacher = open_as_teacher(visit)
-    classroom = only_class()
-    ann = join_as_student(visit, classroom, "Ann")
-    projector = open_projector(visit, teacher)
-    assert (view(projector).screen, view(projector).size) == (1, "large")
-    assert classroom.code[:3] in main_text(projector)
-    assert show_code(classroom.teaching_code) not in str(projector.code)
-    assert (
-        class_line_data(projector)["text"]
-        == f"Class {show_code(classroom.code)} · {{members}} joined"
-    )
-    assert class_line_data(projector)["path"].endswith("?screen=1")
-    allowed_keys = {"larger"}
-    assert {button.key for button in projector.button} <= allowed_keys
-    ask(teacher, "Why?", "Because\nOf course")
-    press(rerun(ann), "class-answer-1-0-1")
-    rerun(projector)
-    assert "- Because" in main_text(projector)
-    assert "**1 of 1** have answered" in str([bar.proto.text for bar in projector.get("progress")])
-    assert {button.key for button in projector.button} <= allowed_keys
-    assert TABLE not in visible_text(projector, kinds=["html"])
-    follow_link(teacher, "pages/inside.py")
-    rerun(projector)
-    assert heading(projector) == "Look inside"
-    assert view(projector).screen == 1
-    assert classroom.view_to_follow is not None
-    assert "screen" not in classroom.view_to_follow.params
-    follow_link(projector, "pages/glossary.py")  # a click on a link in the projector window
-    assert heading(projector) == "Look inside"
-    press(teacher, "Show the answers")
-    assert TABLE in visible_text(rerun(projector), kinds=["html"])
-    keys = {button.key for button in projector.button}
-    assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
-
-
-def test_a_student_cannot_open_the_projector_window(visit: Visit) -> None:
-    teacher = open_as_teacher(visit)
-    ann = join_as_student(visit, only_class(), "Ann", screen="1")
-    ask(teacher, "Why?", "Because\nOf course")
-    assert answer_buttons(rerun(ann)) == ["class-answer-1-0-0", "class-answer-1-0-1"]

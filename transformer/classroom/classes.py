@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection
 
 from transformer.classroom.classroom import Classroom
 from transformer.classroom.codes import (
-    CODE_LENGTH,
-    TEACHING_CODE_LENGTH,
     ClassroomError,
     is_token,
     new_code,
@@ -18,7 +16,7 @@ from transformer.classroom.codes import (
 )
 
 IDLE_SECONDS = 3 * 3600
-"""Seconds without activity of its teachers after which a class ends."""
+"""Seconds without activity of its teacher after which a class ends."""
 
 
 MAX_JOINS, JOIN_SECONDS = 40, 60
@@ -51,7 +49,6 @@ class Classes:
         self._max_classes, self._max_members = max_classes, max_members
         self._lock = threading.RLock()
         self._by_code: dict[str, Classroom] = {}
-        self._by_teaching_code: dict[str, Classroom] = {}
         self._by_visitor: dict[str, Classroom] = {}  # students and teachers
         self._teacher_last_seen: dict[str, float] = {}  # by code
         # By address and the visitor's hash: no visitor is known after leaving.
@@ -84,19 +81,13 @@ class Classes:
             code = new_code()
             while code in self._by_code:
                 code = new_code()
-            teaching_code = new_code(TEACHING_CODE_LENGTH)
-            classroom = Classroom(
-                code, visitor, name, self._max_members, teaching_code=teaching_code
-            )
+            classroom = Classroom(code, visitor, name, self._max_members)
             self._by_code[code] = self._by_visitor[visitor] = classroom
-            self._by_teaching_code[teaching_code] = classroom
             self._teacher_last_seen[code] = self._clock()
         return classroom
 
     def join(self, code: str, visitor: str, address: str = "", name: str = "") -> Classroom:
         """Join a class, or change the name if already in it; return the class.
-
-        The class's code makes the visitor a student, its teaching code a teacher.
 
         Raises:
             ClassroomError: for an invalid code or name, an unknown code, if the class is full, if
@@ -106,21 +97,20 @@ class Classes:
         name, code = read_name(name), read_code(code)
         self._end_idle()
         with self._lock:
-            teaches = len(code) != CODE_LENGTH
-            classroom = (self._by_teaching_code if teaches else self._by_code).get(code)
+            classroom = self._by_code.get(code)
             if classroom is None:
                 raise ClassroomError(
                     "There is no class with this code; look again, or ask your teacher whether it "
                     "is still open."
                 )
             is_same = self._by_visitor.get(visitor) is classroom
-            if not is_same or (classroom.is_teacher(visitor) and not teaches):
+            if not is_same or classroom.is_teacher(visitor):
                 self._require_no_class(visitor)
-            if not is_same and not teaches:
+            if not is_same:
                 self._check_join_rate(address)
-            (classroom.join_as_teacher if teaches else classroom.join)(visitor, name)
+            classroom.join(visitor, name)
             self._by_visitor[visitor] = classroom
-            if not is_same and not teaches:
+            if not is_same:
                 self._join_times[address, hash(visitor)] = self._clock()
         return classroom
 
@@ -134,17 +124,13 @@ class Classes:
             return classroom
 
     def leave(self, visitor: str) -> None:
-        """Remove a student, or a teacher who has a colleague, from their class. Does nothing for
-        the only teacher, who ends the class instead."""
+        """Remove a student from their class. Does nothing for the teacher, who ends the class
+        instead."""
         with self._lock:
             classroom = self._by_visitor.get(visitor)
-            if classroom is None:
+            if classroom is None or classroom.is_teacher(visitor):
                 return
-            if classroom.is_teacher(visitor):
-                if not classroom.leave_as_teacher(visitor):
-                    return
-            else:
-                classroom.leave(visitor)
+            classroom.leave(visitor)
             del self._by_visitor[visitor]
 
     def remove(self, teacher: str, numbers: Collection[int]) -> None:
@@ -186,7 +172,6 @@ class Classes:
         for classroom in classes:
             with self._lock:
                 self._by_code.pop(classroom.code, None)
-                self._by_teaching_code.pop(classroom.teaching_code, None)
                 self._teacher_last_seen.pop(classroom.code, None)
                 self._by_visitor = {
                     visitor: current
@@ -202,8 +187,7 @@ class Classes:
             )
         current = self._by_visitor.get(visitor)
         if current is not None:
-            is_only_teacher = current.is_teacher(visitor) and len(current.teacher_names()) == 1
-            action = "close" if is_only_teacher else "leave"
+            action = "close" if current.is_teacher(visitor) else "leave"
             raise ClassroomError(f"You are in a class already; {action} that one first.")
 
     def _check_join_rate(self, address: str) -> None:

@@ -21,8 +21,6 @@ MAX_QUESTIONS = 200
 """Maximum number of questions a class can answer; more than the course has."""
 MAX_URL_LENGTH = 20_000
 """Maximum length of a view's URL in characters."""
-MAX_TEACHERS = 4
-"""Maximum number of teachers of a class: the one who opened it and colleagues."""
 _NUMBERS = itertools.count(1)
 
 
@@ -67,39 +65,30 @@ class Classroom:
 
     Attributes:
         code: the code that students type.
-        teaching_code: the code that makes a colleague a teacher of this class.
+        teacher_name: the name of the teacher; "" for none.
         measured: the questions that the class answers before and after a part of the lesson.
         race: the id of the last race that the class started; "" for none.
         ended: whether the class has ended; its data is then deleted.
     """
 
-    def __init__(
-        self,
-        code: str,
-        teacher: str,
-        teacher_name: str,
-        max_members: int,
-        *,
-        teaching_code: str = "",
-    ) -> None:
-        self.code, self.teaching_code = code, teaching_code
+    def __init__(self, code: str, teacher: str, teacher_name: str, max_members: int) -> None:
+        self.code = code
         self._max_members, self._lock = max_members, threading.RLock()
         self.measured = MeasuredQuestions(
             self._lock, lambda visitor: visitor in self._members, self._notify
         )
         self._forget_all()
-        self._teachers[teacher] = teacher_name
-        self._leader, self._is_leading, self.ended = teacher, True, False
+        self._teacher, self.teacher_name = teacher, teacher_name
+        self._is_leading, self.ended = True, False
 
     def _forget_all(self) -> None:
         """Delete all data of the class."""
-        self.race = self._leader = ""
+        self.race = self._teacher = self.teacher_name = ""
         self._race_runs: dict[str, str] = {}
-        self._teachers: dict[str, str] = {}  # names by visitor; the first opened the class
         self._members: dict[str, Member] = {}
         self._tab_runs: dict[str, TabRun] = {}  # the last of each visitor
         self._solved_cases: dict[str, tuple[int, ...]] = {}  # of the bug clinic, by visitor
-        self._removed: set[str] = set()  # visitors whom a teacher has removed
+        self._removed: set[str] = set()  # visitors whom the teacher has removed
         self._n_joined = 0
         self._not_following: set[str] = set()
         self._recent_views: deque[ViewToFollow] = deque(maxlen=MAX_RECENT_VIEWS)
@@ -109,54 +98,15 @@ class Classroom:
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
         self.measured.clear()
 
-    # Teachers
+    # Teacher
 
     def is_teacher(self, visitor: str) -> bool:
-        return bool(visitor) and visitor in self._teachers
-
-    @property
-    def teacher_name(self) -> str:
-        """The name of the teacher who leads or led last; "" for none."""
-        return self._teachers.get(self._leader, "")
-
-    def teacher_names(self) -> tuple[str, ...]:
-        """Return the names of all teachers, "" for none; the first one opened the class."""
-        with self._lock:
-            return tuple(self._teachers.values())
-
-    def join_as_teacher(self, visitor: str, name: str = "") -> None:
-        """Add a colleague, or change a teacher's name. A student becomes a teacher.
-
-        Raises:
-            ClassroomError: if the class has ended or has too many teachers.
-        """
-        with self._lock:
-            if self.ended:
-                raise ClassroomError("This class has ended; ask your colleague for a new code.")
-            if visitor not in self._teachers and len(self._teachers) >= MAX_TEACHERS:
-                raise ClassroomError(
-                    f"This class has {MAX_TEACHERS} teachers, as many as this app allows."
-                )
-            self._forget(visitor)
-            self._teachers[visitor] = name
-        self._notify()
-
-    def leave_as_teacher(self, visitor: str) -> bool:
-        """Remove a teacher if there is another one; return whether it was done."""
-        with self._lock:
-            if visitor not in self._teachers or len(self._teachers) == 1:
-                return False
-            del self._teachers[visitor]
-            if self._leader == visitor:
-                self._leader, self._is_leading = next(iter(self._teachers)), False
-                self._recent_views.clear()
-        self._notify()
-        return True
+        return bool(visitor) and visitor == self._teacher
 
     # Members
 
     def member(self, visitor: str) -> Member | None:
-        """Return this visitor's record as a student; None for a teacher and for others."""
+        """Return this visitor's record as a student; None for the teacher and for others."""
         return self._members.get(visitor)
 
     def members(self) -> tuple[Member, ...]:
@@ -168,7 +118,8 @@ class Classroom:
         """Add a student, or change a student's name.
 
         Raises:
-            ClassroomError: if the class has ended or is full, or a teacher has removed the student.
+            ClassroomError: if the class has ended or is full, or the teacher has removed the
+                student.
         """
         with self._lock:
             before = self._members.get(visitor)
@@ -228,7 +179,7 @@ class Classroom:
 
     @property
     def is_leading(self) -> bool:
-        """Whether students are to follow a teacher's views."""
+        """Whether students are to follow the teacher's views."""
         return self._is_leading
 
     @property
@@ -237,23 +188,16 @@ class Classroom:
         with self._lock:
             return self._recent_views[-1] if self._recent_views else None
 
-    def is_leader(self, visitor: str) -> bool:
-        """Whether this teacher's views are the ones to follow."""
-        return self._is_leading and visitor == self._leader
-
     def begin_leading(self, teacher: str) -> None:
-        """Let students follow this teacher's views from now on.
-
-        Of two teachers, the one who calls this last leads. Does nothing for other visitors.
-        """
+        """Let students follow the teacher's views from now on. Does nothing for other visitors."""
         with self._lock:
-            if teacher not in self._teachers:
+            if not self.is_teacher(teacher):
                 return
-            self._leader, self._is_leading = teacher, True
+            self._is_leading = True
         self._notify()
 
     def set_view_to_follow(self, teacher: str, page: str, params: Mapping[str, str]) -> None:
-        """Set the view to follow. Does nothing unless this teacher leads.
+        """Set the view to follow. Does nothing unless this visitor is the teacher and leads.
 
         Raises:
             ClassroomError: if the URL of the view is too long.
@@ -264,9 +208,8 @@ class Classroom:
         ):
             raise ClassroomError(f"The URL exceeds {MAX_URL_LENGTH:,} characters.")
         with self._lock:
-            if not self.is_leader(teacher) or (
-                self._recent_views and self._recent_views[-1].is_at(page, params)
-            ):
+            is_same = self._recent_views and self._recent_views[-1].is_at(page, params)
+            if is_same or not (self._is_leading and self.is_teacher(teacher)):
                 return
             self._recent_views.append(ViewToFollow(page, dict(params), next(_NUMBERS)))
         self._notify()
@@ -419,7 +362,7 @@ class Classroom:
         with self._lock:
             listeners = [on_change for _, on_change in self._listeners.values()]
             self._forget_all()
-            self.teaching_code, self.ended, self._is_leading = "", True, False
+            self.ended, self._is_leading = True, False
         for on_change in listeners:
             on_change(False)
 

@@ -15,8 +15,6 @@ CODE_LENGTH = 6
 """There are 26^6 = 309 million codes. A right code is always accepted, whatever was guessed before:
 50 guesses in every second of two hours find one of 20 classes with a probability of 2%, and a
 teacher can remove whoever joins."""
-TEACHING_CODE_LENGTH = 12
-"""Characters of a code that makes a colleague a teacher of the class: 56 bits."""
 MAX_NAME_LENGTH = 24
 _SEPARATORS = re.compile(r"[\s-]+")
 
@@ -25,8 +23,8 @@ class ClassroomError(ValueError):
     """An invalid action in a class; the message is shown to the user."""
 
 
-def new_code(length: int = CODE_LENGTH) -> str:
-    return "".join(secrets.choice(CODE_CHARACTERS) for _ in range(length))
+def new_code() -> str:
+    return "".join(secrets.choice(CODE_CHARACTERS) for _ in range(CODE_LENGTH))
 
 
 def new_token() -> str:
@@ -35,14 +33,13 @@ def new_token() -> str:
 
 
 def read_code(text: str) -> str:
-    """Normalise a typed code, of a class or for teaching: case, spaces and dashes are ignored.
+    """Normalise a typed code of a class: case, spaces and dashes are ignored.
 
     Raises:
         ClassroomError: for text that cannot be a code.
     """
     code = _SEPARATORS.sub("", text[:100]).upper()
-    lengths = CODE_LENGTH, TEACHING_CODE_LENGTH
-    if len(code) not in lengths or not set(code) <= set(CODE_CHARACTERS):
+    if len(code) != CODE_LENGTH or not set(code) <= set(CODE_CHARACTERS):
         excluded = sorted({*ascii_uppercase, *digits} - set(CODE_CHARACTERS))
         raise ClassroomError(
             f"A class's code has {CODE_LENGTH} letters and digits, like {show_code('K7FA2P')}, "

@@ -127,8 +127,8 @@ class _AskedQuestion:
 class MeasuredQuestions:
     """The measured questions of one class. All methods are thread-safe.
 
-    At most one question is open at a time. Every action of a teacher may be repeated: two teachers
-    who press the same button get what one of them would.
+    At most one question is open at a time. Every action of the teacher may be repeated: a
+    second click on the same button changes nothing.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class MeasuredQuestions:
 
     @property
     def changes(self) -> int:
-        """Number of changes by teachers; answers do not count."""
+        """Number of changes by the teacher; answers do not count."""
         return self._changes
 
     @property
@@ -177,7 +177,7 @@ class MeasuredQuestions:
             results = [record.result for record in self._records.values()]
         return tuple(result for result in results if result is not None)
 
-    # Actions of a teacher
+    # Actions of the teacher
 
     def ask(self, question: MeasuredQuestion) -> int:
         """Ask a new question, round "before"; return its number.
@@ -304,7 +304,7 @@ class MeasuredQuestions:
         self._notify()
 
     def _change(self, number: int, change: Callable[[_AskedQuestion], None]) -> None:
-        """Apply a teacher's change to a question that is not shown yet."""
+        """Apply the teacher's change to a question that is not shown yet."""
         with self._lock:
             record = self._records.get(number)
             if record is None or record.result is not None:

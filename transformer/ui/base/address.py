@@ -34,7 +34,7 @@ HEADS_FORM = (
     'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
 )
 """Regular expression and description of heads in an address."""
-PERSONAL_FIELDS = ("exact", "size", "screen")
+PERSONAL_FIELDS = ("exact", "size")
 """Fields that each visitor sets for themselves: lessons and the teacher of a class leave them as
 they are."""
 
@@ -69,7 +69,6 @@ class View:
         corpus: the corpus of measurements, "" is the default for the model; sentences: its maximum
             number of sentences.
         lesson: name of the open lesson; "" is none.
-        screen: 1 in a teacher's window for the projector, which has no controls of the class.
     """
 
     model: str = field(label="Model")
@@ -95,7 +94,6 @@ class View:
     corpus: str = field("", "Measured over", choices=CORPORA)
     sentences: int = field(300, "Maximum sentences", bounds=(1, 5000))
     lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))
-    screen: int = field(0, bounds=(0, 1))
 
     @classmethod
     @cache

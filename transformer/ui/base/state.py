@@ -158,10 +158,9 @@ def toggle_larger() -> None:
     change(size="normal" if is_large() else "large")
 
 
-def _restore_size(*, is_screen: bool) -> None:
-    """Restore the size of the browser's last session, whose cookie `copylink.js` sets; a window
-    for the projector starts large."""
-    if is_screen or st.context.cookies.get(SIZE_COOKIE) == "large":
+def _restore_size() -> None:
+    """Restore the size of the browser's last session, whose cookie `copylink.js` sets."""
+    if st.context.cookies.get(SIZE_COOKIE) == "large":
         set_fields(size="large")
 
 
@@ -192,7 +191,7 @@ def open_address(page: str) -> list[str]:
     has_view = _VIEW in st.session_state
     if not has_view:
         st.session_state[_OPENED_ADDRESS] = page, url_params, None
-        _restore_size(is_screen=url_params.get("screen") == "1")
+        _restore_size()
     if previous_page and has_changed_page and acting_page == page:
         # The last message came from a widget of the page that the user has just left and returned
         # the browser to that page. Continue to the new page. (If the message came together with

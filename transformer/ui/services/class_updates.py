@@ -32,18 +32,13 @@ def route(prefix: str) -> WebSocketRoute:
     return WebSocketRoute(f"{prefix}{PATH}", _send_updates)
 
 
-def message(classroom: Classroom, visitor: str, *, screen: bool = False) -> dict[str, Any]:
-    """Return the part of the class's state that this visitor's pages need.
-
-    Args:
-        screen: whether the page is a teacher's window for the projector, which follows the class.
-    """
-    if classroom.is_teacher(visitor) and not screen:
+def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
+    """Return the part of the class's state that this visitor's pages need."""
+    if classroom.is_teacher(visitor):
         return {
-            "state": teaching_state(classroom, visitor),
+            "state": teaching_state(classroom),
             "following": classroom.following(),
             "members": len(classroom.members()),
-            "leader": classroom.teacher_name or "Another teacher",
             "questions": classroom.measured.changes,
         }
     followed_view = classroom.view_to_follow
@@ -56,29 +51,24 @@ def message(classroom: Classroom, visitor: str, *, screen: bool = False) -> dict
         "number": followed_view.number if followed_view else 0,
         "page": followed_view.page if followed_view else "",
         "params": followed_view.params if followed_view else {},
-        **({"members": len(classroom.members())} if screen else {}),
     }
 
 
 def following_state(classroom: Classroom, visitor: str) -> str:
-    """Return "alone" while nobody leads, or whether the student "follows" or is "away". A window
-    for the projector always follows."""
+    """Return "alone" while nobody leads, or whether the student "follows" or is "away"."""
     if classroom.view_to_follow is None:
         return "alone"
-    follows = classroom.follows(visitor) or classroom.is_teacher(visitor)
-    return "follows" if follows else "away"
+    return "follows" if classroom.follows(visitor) else "away"
 
 
-def teaching_state(classroom: Classroom, visitor: str) -> str:
-    """Return whether this teacher "leads", a "colleague" does, or nobody: "alone"."""
-    if classroom.is_leader(visitor):
-        return "leads"
-    return "colleague" if classroom.is_leading else "alone"
+def teaching_state(classroom: Classroom) -> str:
+    """Return whether the teacher "leads" or lets the students explore "alone"."""
+    return "leads" if classroom.is_leading else "alone"
 
 
 async def _send_updates(socket: WebSocket) -> None:
     """Send updates until the visitor leaves the page or the class, or opens too many tabs."""
-    visitor, screen = sent_id(socket.scope["headers"]), "screen" in socket.query_params
+    visitor = sent_id(socket.scope["headers"])
     await socket.accept()
     loop, changed, listening = asyncio.get_running_loop(), asyncio.Event(), True
 
@@ -97,7 +87,7 @@ async def _send_updates(socket: WebSocket) -> None:
             listening and classroom and (classroom.is_teacher(visitor) or classroom.member(visitor))
         ):
             changed.clear()
-            text = json.dumps(message(classroom, visitor, screen=screen))
+            text = json.dumps(message(classroom, visitor))
             if text != last_text:  # not every change in a class concerns this visitor
                 await socket.send_text(text)
                 last_text = text

@@ -10,7 +10,7 @@ from transformer.classroom import Classes, Classroom
 from transformer.classroom.codes import new_token
 from transformer.jobs import Limits
 from transformer.jobs.limits import LIMITS_VARIABLE
-from transformer.ui.base import state, visitor
+from transformer.ui.base import visitor
 from transformer.ui.services import shared
 
 
@@ -55,40 +55,31 @@ def current_class() -> Classroom | None:
 
 
 def is_teacher() -> bool:
-    """Return whether this session has a teacher's controls; a window for the projector has none."""
-    return _visitor_teaches() and not state.view().screen
-
-
-def is_screen() -> bool:
-    """Return whether this session is a teacher's window for the projector."""
-    return bool(state.view().screen) and _visitor_teaches()
-
-
-def _visitor_teaches() -> bool:
+    """Return whether this session's visitor teaches a class."""
     classroom = current_class()
     return classroom is not None and classroom.is_teacher(visitor.current_id())
 
 
 def teaches(visitor_id: str) -> bool:
-    """Return whether this session's visitor is a teacher of the class of `visitor_id`."""
+    """Return whether this session's visitor is the teacher of the class of `visitor_id`."""
     classroom = current_class()
     return classroom is not None and is_teacher() and classroom.member(visitor_id) is not None
 
 
 def as_teacher(classroom: Classroom, action: Callable[..., object], *args: object) -> None:
     """Call `action` if this session's visitor still teaches this class; for callbacks of controls,
-    which may have been drawn before the visitor left the class."""
+    which may have been drawn before the class ended."""
     if classroom is current_class() and is_teacher():
         action(*args)
 
 
 def may_control(owner: str) -> bool:
-    """Return whether this session's visitor is `owner`, or a teacher of the owner's class."""
+    """Return whether this session's visitor is `owner`, or the teacher of the owner's class."""
     return owner == visitor.current_id() or teaches(owner)
 
 
 def teacher_name(classroom: Classroom) -> str:
-    """Return the name of the teacher who leads for a sentence, in plain text."""
+    """Return the name of the teacher for a sentence, in plain text."""
     return classroom.teacher_name or "your teacher"
 
 

@@ -1,5 +1,5 @@
-"""The class's current question on every page: options for students, controls for teachers, and
-neither on the projector. Its answers are sealed until a teacher shows them."""
+"""The class's current question on every page: options for students, controls for the teacher. Its
+answers are sealed until the teacher shows them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REFUSED = "class-question"
 def card(file: str) -> None:
     """Draw the question that the class is answering or whose answers are shown, if there is one.
 
-    A teacher's page Class lists all questions instead.
+    The teacher's page Class lists all questions instead.
     """
     classroom = live_classes.current_class()
     status = classroom.measured.current if classroom else None
@@ -35,7 +35,7 @@ def card(file: str) -> None:
         if live_classes.is_teacher():
             draw_status(classroom, status)
             controls(classroom, status)
-        elif live_classes.is_screen() or status.is_shown:
+        elif status.is_shown:
             draw_status(classroom, status)
         else:
             _student(classroom, status)
@@ -101,8 +101,8 @@ def draw_result(result: MeasuredResult) -> None:
 
 
 def controls(classroom: Classroom, status: QuestionStatus) -> None:
-    """Draw a teacher's buttons for a question. They do nothing if a colleague was faster, or if the
-    teacher has left the class in another tab."""
+    """Draw the teacher's buttons for a question. They do nothing if the question has changed or
+    the class has ended in another tab."""
     measured, number = classroom.measured, status.number
 
     def button(

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from transformer.classroom import Classroom, ClassroomError, ViewToFollow
-from transformer.classroom.codes import show_code
 from transformer.figures.state import DEFAULTS
 from transformer.ui.base import state, visitor
 from transformer.ui.base.address import PERSONAL_FIELDS
@@ -93,8 +92,7 @@ def _follow_teacher(file: str) -> None:
     """Move a student who follows to the teacher's view; stop following after another action."""
     classroom, visitor_id = live_classes.current_class(), visitor.current_id()
     view = classroom.view_to_follow if classroom else None
-    is_screen = live_classes.is_screen()
-    if classroom is None or view is None or not (is_screen or classroom.follows(visitor_id)):
+    if classroom is None or view is None or not classroom.follows(visitor_id):
         for name in (_MOVE, _MESSAGE_RERUN):
             st.session_state.pop(name, None)
         return
@@ -103,7 +101,7 @@ def _follow_teacher(file: str) -> None:
     move: _Move | None = st.session_state.get(_MOVE)
     if move is not None:
         is_expected = classroom.was_recent_view(*address) or address == move.address
-        if not (is_expected or caused_by_message or is_screen or move.is_in_progress(file)):
+        if not (is_expected or caused_by_message or move.is_in_progress(file)):
             classroom.follow(visitor_id, False)
             st.session_state.pop(_MOVE, None)
             return
@@ -125,14 +123,11 @@ def _open_view(file: str, view: ViewToFollow) -> None:
 
 
 def lead_to_page(file: str) -> None:
-    """Lead the class to the leading teacher's view, unless it is the page Class."""
+    """Lead the class to the teacher's view, unless it is the page Class."""
     classroom, visitor_id = live_classes.current_class(), visitor.current_id()
-    if (
-        classroom is None
-        or not live_classes.is_teacher()
-        or not classroom.is_leader(visitor_id)
-        or file == CLASS
-    ):
+    if classroom is None or not classroom.is_teacher(visitor_id) or file == CLASS:
+        return
+    if not classroom.is_leading:
         return
     address = _address(file)
     if (classroom.code, address) != st.session_state.get(_LED_ADDRESS):
@@ -157,36 +152,28 @@ def class_line(file: str) -> None:
         return
     st.session_state.pop(_CLASS_ENDED_ON, None)
     st.session_state[_CLASS_CODE] = classroom.code
-    teaches, screen = live_classes.is_teacher(), live_classes.is_screen()
+    teaches = live_classes.is_teacher()
     with st.container(horizontal=True, vertical_alignment="center", key="class-line"):
-        line = (
-            _teacher_line(classroom, visitor_id)
-            if teaches
-            else _student_line(classroom, visitor_id, file)
-        )
-        address = f"{PATH}?screen=1" if screen else PATH
+        line = _teacher_line(classroom) if teaches else _student_line(classroom, visitor_id, file)
         views.component("classroom")(
             key="follow",
             data={
                 **line,
                 "questions": classroom.measured.changes,
-                "path": address,
+                "path": PATH,
                 "pages": [*BY_PATH],
                 "teaches": teaches,
             },
             on_choice_change=_on_class_message,
         )
-        if screen:
-            return
         if file != CLASS:
             st.page_link(CLASS, label="Class")
         if run := classroom.race_run(visitor_id):
             st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
-        if teaches and classroom.is_leader(visitor_id):
+        if teaches and classroom.is_leading:
             st.button("Stop leading", key="class-lead", on_click=live_classes.as_teacher,
                       args=(classroom, classroom.stop_leading))  # fmt: skip
         elif teaches:
-            _lead_button(classroom, file)
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
         elif classroom.view_to_follow and classroom.follows(visitor_id):
             st.button(
@@ -199,23 +186,6 @@ def class_line(file: str) -> None:
             st.button("Follow again", key="class-follow", type="primary", on_click=follow_again)
 
 
-def _lead_button(classroom: Classroom, file: str) -> None:
-    """Draw a button to the view that the class follows, for a teacher who does not lead."""
-    followed_view = classroom.view_to_follow
-    if followed_view is None:
-        return
-    target = BY_PATH.get(followed_view.page, CLASS)
-    pressed = st.button(
-        "The class's view →",
-        key="class-lead-view",
-        type="tertiary",
-        on_click=state.open_params,
-        args=(target, followed_view.params),
-    )
-    if pressed and target != file:
-        st.switch_page(target, query_params=state.params(target))
-
-
 def _on_class_message() -> None:
     """Note that a class message caused this rerun; the page reads the class itself."""
     st.session_state[_MESSAGE_RERUN] = True
@@ -223,8 +193,7 @@ def _on_class_message() -> None:
 
 
 def begin_leading() -> None:
-    """Start leading the class, from the current view; for callbacks. Another teacher who leads
-    stops leading."""
+    """Start leading the class, from the current view; for callbacks."""
     st.session_state.pop(_LED_ADDRESS, None)
     if classroom := live_classes.current_class():
         classroom.begin_leading(visitor.current_id())
@@ -237,12 +206,11 @@ def follow_again() -> None:
         classroom.follow(visitor.current_id(), True)
 
 
-def _teacher_line(classroom: Classroom, visitor_id: str) -> dict[str, object]:
-    """Return the line's text, whose numbers and names the messages fill in, and its state."""
-    teaching = teaching_state(classroom, visitor_id)
+def _teacher_line(classroom: Classroom) -> dict[str, object]:
+    """Return the line's text, whose numbers the messages fill in, and its state."""
+    teaching = teaching_state(classroom)
     text = {
         "leads": "Leading: {following} of {members} following",
-        "colleague": "{leader} is leading: {following} of {members} following",
         "alone": "Your class: {members} joined",
     }[teaching]
     return {"text": text, "state": teaching}
@@ -267,9 +235,7 @@ def _student_line(classroom: Classroom, visitor_id: str, file: str) -> dict[str,
             "alone": f"In the class of {name}",
             "follows": f"Following {name}",
             "away": f"Exploring on your own; {name} is at {view_name}",
-        }[status]
-        if not live_classes.is_screen()
-        else f"Class {show_code(classroom.code)} · {{members}} joined",
+        }[status],
         "state": status,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,

@@ -138,8 +138,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
         link_data = {
             "page": page_name(file, depth),
             "pages": [path(page_file) for page_file in PAGES],
-            # The size of a window for the projector is not that of the teacher's other windows.
-            "large": None if state.view().screen else state.is_large(),
+            "large": state.is_large(),
         }
         views.component("copylink")(key="copylink", data=link_data)
         _rerun_after_reconnect()  # not below the bar, where it would take a gap

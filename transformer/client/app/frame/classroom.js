@@ -41,7 +41,7 @@ export function classroomView(root, report) {
     // this page would look like a return to it.
     if (!classMessage || requestTimer) return;
     if (view.teaches) {
-      // Another teacher has taken over, or has asked, closed or shown a question.
+      // The teacher has asked, closed or shown a question, or has begun or stopped leading, in another tab.
       if (classMessage.state === view.state && classMessage.questions === view.questions) return;
       requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS);
       return;

@@ -1,14 +1,13 @@
-// A button that copies the page's address and lists what it contains, and the button of saved views. As it is on
-// every page, it also disables the page after a reconnect and keeps the history short.
+// The button “Share”, which copies the page's address and says what it leads to. As it is on every page, it also
+// disables the page after a reconnect and keeps the history short.
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
-// everything is enlarged; null if the window's size must not be remembered.
+// everything is enlarged.
 
 import { button, copyText, el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
-import { makeSavedViews } from "./saved-views.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
@@ -17,8 +16,7 @@ export function copylinkView(root) {
   let [page, pages, timer] = ["", [], 0];
   const share = button("Share", shareLink, { class: "hu-button hu-link-button", title: "Copy a link to what you see" });
   const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
-  const saved = makeSavedViews(() => linkSummary(page, location.href).map((part) => part.textContent ?? part).join(""));
-  const node = el("div", { class: "hu hu-link" }, share, saved.button, message, saved.dialog);
+  const node = el("div", { class: "hu hu-link" }, share, message);
   root.append(node);
 
   async function shareLink() {
@@ -49,8 +47,6 @@ export function copylinkView(root) {
 
   function show(data) {
     ({ page, pages } = data);
-    saved.show(data.pages);
-    if (data.large === null) return;
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
   }
 

@@ -110,7 +110,7 @@ REFRESH_SECONDS = 2.0
 
 
 def teacher(classroom: Classroom) -> None:
-    """Draw a teacher's own page: how to join, who leads, the questions, and all controls."""
+    """Draw the teacher's own page: how to join, who leads, the questions, and all controls."""
     invite_column, members_column = st.columns([2, 3], gap="large")
     with invite_column:
         _invite(classroom)
@@ -118,26 +118,11 @@ def teacher(classroom: Classroom) -> None:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
         _leader(classroom)
         with st.container(horizontal=True, key="class-buttons"):
-            st.link_button("Open the projector window", _address("screen=1"), icon=":material/tv:")
-            _colleague_code(classroom)
             with st.popover("Remove students …"):
                 fragment(_remove, "class-remove", REFRESH_SECONDS)(classroom)
             _end_class(classroom)
     questions.show(classroom)
     runs.show(classroom)
-
-
-def projector(classroom: Classroom) -> None:
-    """Draw what the class sees on the projector while students join, without controls."""
-    invite_column, members_column = st.columns([2, 3], gap="large")
-    with invite_column:
-        _invite(classroom)
-    with members_column:
-        fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
-        st.caption(
-            f"This window shows what {frame.plain(live_classes.teacher_name(classroom))} shows to "
-            "the class."
-        )
 
 
 def _invite(classroom: Classroom) -> None:
@@ -157,43 +142,17 @@ def _invite(classroom: Classroom) -> None:
 
 
 def _leader(classroom: Classroom) -> None:
-    """Draw who leads the class, and the button to lead."""
-    if classroom.is_leader(visitor.current_id()):
+    """Draw whether the teacher leads the class, and the button to lead."""
+    if classroom.is_leading:
         st.markdown(
             "You are leading: every page, sentence and head that you open is shown to the "
             "students who follow. In **Learn** the class answers together, and you decide "
             "when to show the answers."
         )
     else:
-        leader = frame.plain(classroom.teacher_name or "Another teacher")
-        st.markdown(
-            f"**{leader}** is leading. If you lead, the class follows you instead."
-            if classroom.is_leading
-            else "Nobody is leading; every student explores on their own."
-        )
+        st.markdown("You are not leading; every student explores on their own.")
         st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
-    names = classroom.teacher_names()
-    if len(names) > 1:
-        name_list = " · ".join(frame.plain(name or "a teacher without a name") for name in names)
-        st.caption(f"Teachers: {name_list}")
     frame.page_link(HOME, "Open the home page →")
-
-
-def _colleague_code(classroom: Classroom) -> None:
-    """Draw the code that makes a colleague a teacher; hidden until opened."""
-    with st.popover("Second teacher …"):
-        st.markdown(
-            "A colleague who opens this link, or enters this code on the page **Class**, becomes a "
-            "teacher of this class and can do all that you can. Do not show it to students."
-        )
-        st.code(show_code(classroom.teaching_code), language=None)
-        st.code(_link(classroom.teaching_code)[0], language=None, wrap_lines=True)
-        if len(classroom.teacher_names()) > 1:
-            st.button(
-                "Leave the class to your colleagues",
-                key="class-leave",
-                on_click=lambda: live_classes.classes().leave(visitor.current_id()),
-            )
 
 
 def _remove(classroom: Classroom) -> None:
@@ -214,8 +173,7 @@ def _remove(classroom: Classroom) -> None:
 def _end_class(classroom: Classroom) -> None:
     with st.popover("End the class …"):
         st.markdown(
-            "This deletes the code, all names and all answers, for all teachers. Download the "
-            "answers first."
+            "This deletes the code, all names and all answers. Download the answers first."
             if classroom.measured.results()
             else "This deletes the code, all names and all answers."
         )
@@ -242,12 +200,6 @@ def qr_code(link: str) -> str:
     Streamlit writes SVG into the page. An image would be a file, which it deletes with the class.
     """
     return segno.make_qr(link, error="m").svg_inline(border=4, light="#fff", omitsize=True)
-
-
-def _address(query: str) -> str:
-    """Return the URL of this page as this browser sees it, with these parameters."""
-    page_url = urlsplit(st.context.url or "http://localhost:8501/class")
-    return urlunsplit((*page_url[:3], query, ""))
 
 
 def _link(code: str) -> tuple[str, bool]:

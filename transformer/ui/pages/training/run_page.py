@@ -229,7 +229,7 @@ LEARNING_RATE_FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 def _send_command(
     name: str, owner: str, resume: bool = False, first: bool = False, **command: Any
 ) -> None:
-    if not live_classes.may_control(owner):  # a teacher who has left the class in another tab
+    if not live_classes.may_control(owner):  # the class has ended in another tab
         return
     jobs = live_jobs.jobs()
     if resume:

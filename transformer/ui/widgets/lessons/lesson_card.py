@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.figures.packing import pack
 from transformer.ui.base import state
-from transformer.ui.services import live_classes, models
+from transformer.ui.services import models
 from transformer.ui.widgets import frame, quantities, views
 from transformer.ui.widgets.lessons import browser_questions, course, progress
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Question, escaped
@@ -54,7 +54,7 @@ def show(page: str) -> str | None:
     if name not in course.BY_NAME:
         state.set_fields(lesson="")
         return f"There is no lesson {name!r}. The first lesson is {course.LESSONS[0].name!r}."
-    prepared_lesson, screen = prepared(course.BY_NAME[name]), live_classes.is_screen()
+    prepared_lesson = prepared(course.BY_NAME[name])
     style()
     clicked = st.session_state.pop(_CHECK, "") == name
     checked = _check_page(prepared_lesson, page) if clicked else None
@@ -74,8 +74,6 @@ def show(page: str) -> str | None:
                 f"No model here shows this: {escaped(prepared_lesson.reason)}.",
                 icon=":material/block:",
             )
-        elif prepared_lesson.question.check is not None and screen:
-            _draw_question(prepared_lesson)
         elif prepared_lesson.question.check is not None:
             _search(prepared_lesson, prepared_lesson.question, checked)
         elif (class_part := progress.class_part(name)) is not None:
@@ -85,8 +83,7 @@ def show(page: str) -> str | None:
         else:
             _draw_question(prepared_lesson)
             _options(prepared_lesson, prepared_lesson.question)
-        if not screen:
-            _navigation(page, prepared_lesson)
+        _navigation(page, prepared_lesson)
         if prepared_lesson.question and progress.is_revealed(name):
             with st.expander("Show the question again"):
                 if page != LIST_PAGE:
@@ -259,9 +256,7 @@ def _class_question(
         progress.class_bars(name, labels, question.correct)
         return
     _draw_question(prepared_lesson)
-    if part is progress.ClassPart.SCREEN:
-        progress.class_guesses(name, labels)
-    elif part is progress.ClassPart.ASKING:
+    if part is progress.ClassPart.ASKING:
         progress.class_guesses(name, labels)
         st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
                   args=(name,))  # fmt: skip

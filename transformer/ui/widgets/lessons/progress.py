@@ -61,7 +61,7 @@ def is_revealed(name: str) -> bool:
     """Return whether to show a lesson's answer; a teacher sees it together with the class."""
     classroom = live_classes.current_class()
     if classroom is not None and classroom.is_teacher(visitor.current_id()):
-        return classroom.are_shown(name)  # also on the projector
+        return classroom.are_shown(name)
     stored = guess(name)
     return stored is not None and stored.revealed
 
@@ -99,8 +99,7 @@ CLASS_POLL_SECONDS = 1.0
 class ClassPart(Enum):
     """A visitor's part in a question of their class."""
 
-    ASKING = "a teacher, while the class answers"
-    SCREEN = "the projector, while the class answers"
+    ASKING = "the teacher, while the class answers"
     GUESSING = "a student who has not answered"
     WAITING = "a student who has answered"
     REVEALED = "everyone, once the answers are shown"
@@ -114,8 +113,7 @@ def class_part(name: str) -> ClassPart | None:
     """
     classroom, visitor_id = live_classes.current_class(), visitor.current_id()
     if classroom is not None and classroom.is_teacher(visitor_id):
-        teacher_part = ClassPart.SCREEN if live_classes.is_screen() else ClassPart.ASKING
-        return ClassPart.REVEALED if classroom.are_shown(name) else teacher_part
+        return ClassPart.REVEALED if classroom.are_shown(name) else ClassPart.ASKING
     waits = classroom is not None and _waits_for_teacher(classroom, visitor_id, name)
     own_guess = guess(name)
     if own_guess is not None and own_guess.label and not own_guess.revealed and not waits:

@@ -1,30 +1,16 @@
-"""A view is shared by its link, printed, and saved in the browser with a note."""
+"""A view is shared by its link, and printed."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from playwright.sync_api import Page, expect
 
-from playwright.sync_api import Locator, Page, expect
-
-from tests.browser.app_pages import TEXT, address, wait_for_address
+from tests.browser.app_pages import TEXT, address
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 
-NOTE = 'Look at <b>lamp</b> & "hides" <img src=x onerror="document.title=\'stolen\'">'
 
-
-def open_dialog(page: Page) -> Locator:
-    page.get_by_role("button", name="Saved", exact=True).click()
-    dialog = page.get_by_role("dialog", name="Saved views")
-    expect(dialog).to_be_visible()
-    return dialog
-
-
-def test_a_view_is_shared_printed_saved_exported_and_imported(
-    app: str, new_page: NewPage, tmp_path: Path
-) -> None:
+def test_share_copies_the_link_and_says_what_it_shows(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
@@ -37,67 +23,17 @@ def test_a_view_is_shared_printed_saved_exported_and_imported(
     page.keyboard.press("Escape")
     expect(message).to_be_hidden()
 
+
+def test_a_printed_page_has_the_view_without_controls(app: str, new_page: NewPage) -> None:
+    page = new_page()
+    page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
+    page.locator(".hu-canvas").first.wait_for()
+    wait_for_script_run(page)
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".hu-canvas").first).to_be_visible()
     for control in (".st-key-navigation-bar", ".hu-tools", ".hu-tabs", ".stButtonGroup"):
         expect(page.locator(control).first).to_be_hidden()
-    page.emulate_media(media="screen")
-
-    dialog = open_dialog(page)
-    expect(dialog).to_contain_text("There are no saved views yet.")
-    dialog.get_by_role("button", name="Save this view").click()
-    expect(dialog.get_by_label("Name of the view")).to_have_value(
-        "All heads, “She hides the lamp.”, layer 2, head 1"
-    )
-    page.keyboard.type(NOTE)  # the note has the focus
-    page.goto(f"{app}/glossary")
-    dialog = open_dialog(page)
-    expect(dialog.get_by_role("textbox", name="Note on")).to_have_value(NOTE)
-    dialog.get_by_role("button", name="Save this view").click()
-    expect(dialog.get_by_label("Name of the view")).to_have_count(2)
-
-    with page.expect_download() as download:
-        dialog.get_by_role("button", name="Export as JSON").click()
-    download.value.save_as(tmp_path / "views.json")
-    exported = json.loads((tmp_path / "views.json").read_text("utf-8"))
-    assert [saved["page"] for saved in exported["views"]] == ["glossary", ""]
-    with page.expect_download() as download:
-        dialog.get_by_role("button", name="Export as HTML").click()
-    download.value.save_as(tmp_path / "views.html")
-
-    for _ in range(2):
-        dialog.get_by_role("button", name="Remove: ").first.click()
-    expect(dialog).to_contain_text("There are no saved views yet.")
-    with page.expect_file_chooser() as chooser:
-        dialog.get_by_role("button", name="Import JSON …").click()
-    chooser.value.set_files(tmp_path / "views.json")
-    expect(dialog).to_contain_text("2 views opened.")
-    dialog.get_by_role("link", name="Open: All heads").click()
-    wait_for_address(
-        page, "/", depth="heads", text="She hides the lamp.", view="heatmap", layer="1", head="0"
-    )
-
-    page.goto((tmp_path / "views.html").as_uri())
-    expect(page).to_have_title("Views of Heads Up")
-    expect(page.locator("img, b")).to_have_count(0)
-    expect(page.locator("li p")).to_have_text(NOTE)
-    expect(page.get_by_role("link", name="All heads, “She")).to_have_attribute(
-        "href", f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0"
-    )
-
-    view = {"query": "", "title": "x", "note": "", "day": "", "page": "javascript:alert(1)"}
-    invalid_list = tmp_path / "views.json"
-    invalid_list.write_text(
-        json.dumps({"format": "heads-up views 1", "views": [view]}), encoding="utf-8"
-    )
-    page.goto(f"{app}/glossary")
-    dialog = open_dialog(page)
-    with page.expect_file_chooser() as chooser:
-        dialog.get_by_role("button", name="Import JSON …").click()
-    chooser.value.set_files(invalid_list)
-    expect(dialog).to_contain_text("View 1 of this list belongs to a page that this app does not")
-    expect(dialog.get_by_role("link", name="Open: x")).to_have_count(0)
 
 
 VIEWS = (
