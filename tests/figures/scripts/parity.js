@@ -2,9 +2,12 @@
 // prints the results as JSON, for comparison with Python's. Example: `parity.js pieces FOLDER CHECKPOINT`.
 
 import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/client/model/hooks.js";
+import { blankRow, importances } from "../../../transformer/client/model/interventions.js";
+import { contributionNorms } from "../../../transformer/client/model/norms.js";
 import { readSafetensors } from "../../../transformer/client/model/safetensors.js";
 import { finish, Translator } from "../../../transformer/client/model/translator.js";
 import { Vocabulary } from "../../../transformer/client/model/vocabulary.js";
+import { changeHooks } from "../../../transformer/client/engine/changes.js";
 import { LessonCase, unpackCase } from "../../../transformer/client/trace/questions/case.js";
 import { questionOf, QUESTIONS } from "../../../transformer/client/trace/questions/questions.js";
 import { unpackGlance } from "../../../transformer/client/views/glance/glance.js";
@@ -36,7 +39,7 @@ const commands = {
     return readJson(`${folder}/cases.json`).map(({ text, options, heads, how }, i) => {
       const names = siteNames(translator.model.config);
       const originalSites = how === "mean" ? finish(translator.trace(text)).sites : null;
-      const hooks = how ? HOOKS[how](heads, originalSites) : null;
+      const hooks = how ? HOOKS[how](heads, how === "mean" ? [originalSites] : undefined) : null;
       const trace = finish(translator.trace(text, { ...options, hooks, names }));
       const expected = readSafetensors(Deno.readFileSync(`${folder}/${i}.safetensors`));
       const differences = Object.fromEntries(
@@ -47,10 +50,47 @@ const commands = {
     });
   },
 
+  // For each case what its changes do: the original's tokens under the changed model, and its own translation.
+  async changes() {
+    const translator = readTranslator();
+    const { examples, cases } = readJson(`${folder}/cases.json`);
+    return await Promise.all(cases.map(async ({ text, beamSize, changes }) => {
+      const trace = finish(translator.trace(text, { beamSize }));
+      const { hooks, problems } = await changeHooks(trace, changes, {
+        means: () => Promise.resolve(examples.map((example) => finish(translator.trace(example)))),
+        donor: () => Promise.resolve(finish(translator.trace(changes.other || text, { beamSize }))),
+      });
+      if (!hooks) return { problems };
+      const forced = finish(translator.trace(text, { target: trace.ids, hooks }));
+      const { ids } = finish(translator.trace(text, { beamSize, hooks }));
+      const weights = Object.fromEntries(
+        translator.model.kinds.map((
+          kind,
+        ) => [kind, [...forced.weights(kind, translator.model.config.n_layers - 1).values]]),
+      );
+      return { problems, ids, after: forced.steps.map(({ chosen }) => chosen.probability), weights };
+    }));
+  },
+
+  // The importance of every head for each text, and the norms and the effects of blanking of some heads' cells.
+  cells() {
+    const translator = readTranslator();
+    const { texts, heads } = readJson(`${folder}/cases.json`);
+    return texts.map((text) => {
+      const trace = finish(translator.trace(text));
+      return {
+        importances: finish(importances(translator, trace)),
+        heads: heads.map(({ row, ...head }) => ({
+          norms: [...contributionNorms(translator.model, trace, head).values],
+          effects: finish(blankRow(translator, trace, head, row)),
+        })),
+      };
+    });
+  },
+
   // The question of every lesson about every text, or why there is none, by the model in the browser.
   async questions() {
-    const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
-    const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
+    const translator = readTranslator();
     const { texts, aligner } = readJson(`${folder}/cases.json`);
     const translate = (text) => finish(translator.trace(text)).text;
     return await Promise.all(texts.map(async (text) => {
@@ -73,8 +113,7 @@ const commands = {
 
   // For each text the trace as the model in the browser packs it, with some vectors and the alternatives.
   packed() {
-    const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
-    const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
+    const translator = readTranslator();
     return readJson(`${folder}/cases.json`).texts.map((text) => {
       const trace = finish(translator.trace(text));
       const { description, parts } = packTrace(trace);
@@ -116,6 +155,11 @@ const commands = {
   glance: () => unpackGlance(Deno.readFileSync(folder), { prefix: readPrefix() }),
   table: () => tableRows(readJson(folder)),
 };
+
+function readTranslator() {
+  const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
+  return new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
+}
 
 // The table that the view of a notice draws: words, and weights by row.
 function drawnMatrix(side, { defaults }, { state }) {

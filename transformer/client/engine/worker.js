@@ -3,9 +3,12 @@
 // is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
 // loaded, bytes } }.
 
-import { KINDS } from "../common/head-codes.js";
+import { indices } from "../common/base.js";
+import { KINDS, LETTERS } from "../common/head-codes.js";
 import { nextMessages } from "../model/next-messages.js";
-import { headsOf, switchedOff, toMean, uniform } from "../model/hooks.js";
+import { headsOf, siteNames, siteOf, switchedOff } from "../model/hooks.js";
+import { blankRow, importances } from "../model/interventions.js";
+import { contributionNorms } from "../model/norms.js";
 import { forcedPrefix, Translator } from "../model/translator.js";
 import { symbolPieces } from "../model/vocabulary.js";
 import { LessonCase, unpackCase } from "../trace/questions/case.js";
@@ -14,11 +17,11 @@ import { fitsStrip } from "../trace/glance-data.js";
 import { packTrace, vectorPart, vectorParts } from "../trace/pack-trace.js";
 import { pack, pool, prefixed, quantize } from "../trace/packing.js";
 import { wordAlternatives } from "../trace/alternatives.js";
+import { ablationHooks, changeHooks } from "./changes.js";
 import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
 const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
-const HOOKS = { zero: switchedOff, uniform, mean: toMean }; // by the kind of ablation
 
 /** @type {any} */
 let site = null; // data from Python for all sentences: the models and their files, the explorer's fixed header
@@ -122,6 +125,54 @@ const handlers = {
     };
   },
 
+  // The sentence as it is and, if something is changed, with the changes: the original's tokens under the changed
+  // model, and what that model writes itself.
+  async change(request) {
+    const translator = await getTranslator(request.model);
+    const original = await getTrace(translator, { ...request, off: "" });
+    const { hooks, problems } = await changeHooks(original, request, {
+      means: () => exampleTraces(translator, request),
+      donor: () => getTrace(translator, { ...request, text: request.other || request.text, off: "" }),
+    });
+    const sides = [original];
+    let altered = null;
+    if (hooks) {
+      const { text, beam: beamSize } = request;
+      sides.push(await runWhileCurrent(translator.trace(text, { target: original.ids, hooks }), request));
+      altered = await runWhileCurrent(translator.trace(text, { beamSize, hooks, names: [] }), request);
+    }
+    const packed = sides.map((trace) => packTrace(trace));
+    const header = {
+      sides: packed.map(({ description }) => description),
+      altered: altered && { text: altered.text, ids: altered.ids, finished: altered.finished },
+      problems,
+      sites: siteNames(translator.model.config),
+    };
+    return { result: pack(header, packed.flatMap(({ parts }, side) => prefixed(parts, side))) };
+  },
+
+  // How much less probable the translation is without each head, in nats, by the head's code.
+  async importance(request) {
+    const translator = await getTranslator(request.model);
+    const trace = await getTrace(translator, { ...request, off: "" });
+    const losses = await runWhileCurrent(importances(translator, trace), request);
+    return {
+      result: losses.map(({ head: { kind, layer, head }, loss }) => [`${LETTERS[kind]}${layer}.${head}`, loss]),
+    };
+  },
+
+  // Of one head: the norm of what every cell adds, and for the cells of a row what blanking each changes.
+  async cells(request) {
+    const translator = await getTranslator(request.model);
+    const { kind, layer, head, row } = request;
+    const trace = await getTrace(translator, { ...request, off: "" });
+    const norms = contributionNorms(translator.model, trace, { kind, layer, head });
+    const effects = row < 0
+      ? []
+      : await runWhileCurrent(blankRow(translator, trace, { kind, layer, head }, row), request);
+    return { result: { norms: [...norms.values], effects } };
+  },
+
   // A lesson's question about the sentence that its page has packed, which needs no model.
   async packedLesson({ lesson, bytes }) {
     return { result: await questionOf(lesson, unpackCase(bytes).makeCase) };
@@ -193,12 +244,7 @@ async function getTrace(translator, request, kind = request.kind) {
   const { model, text, prefix = [], beam = 1, off = "", ablation = "zero" } = request;
   const key = JSON.stringify([model, text, prefix, beam, off, off && ablation]);
   if (!traces.has(key)) {
-    const heads = headsOf(off, translator.model.config);
-    let hooks = null;
-    if (heads.length) {
-      const mean = ablation === "mean" ? (await getTrace(translator, { ...request, off: "" }, kind)).sites : {};
-      hooks = HOOKS[ablation](heads, mean);
-    }
+    const hooks = await ablationHooks(off, ablation, translator.model.config, () => exampleTraces(translator, request));
     traces.set(key, await runWhileCurrent(translator.trace(text, { prefix, beamSize: beam, hooks }), request, kind));
   }
   const cached = traces.get(key);
@@ -206,6 +252,19 @@ async function getTrace(translator, request, kind = request.kind) {
   traces.set(key, cached); // most recently used
   for (const old of [...traces.keys()].slice(0, -MAX_TRACES)) traces.delete(old);
   return cached;
+}
+
+// The traces over which a mean ablation takes the mean: those of the model's examples.
+/** @param {Translator} translator @param {any} request */
+async function exampleTraces(translator, request) {
+  const { config } = translator.model;
+  const kinds = Object.keys(LETTERS);
+  const names = kinds.flatMap((kind) => indices(config.n_layers).map((layer) => siteOf(kind, layer, "heads")));
+  const traces = [];
+  for (const text of site.models[request.model].examples) {
+    traces.push(await runWhileCurrent(translator.trace(text, { names }), request));
+  }
+  return traces;
 }
 
 // The value of a generator, which runs while no newer request of this kind arrives; it checks after every step.

@@ -31,21 +31,24 @@ export class MultiHeadAttention {
   }
 
   // Keys and values. Computed once for the memory, and position by position for the output.
-  /** @param {Tensor} memory @param {any} hooks @returns {KeysAndValues} */
-  keysAndValues(memory, hooks) {
+  /** @param {Tensor} memory @param {any} hooks @param {number} start position of the first row @returns {KeysAndValues} */
+  keysAndValues(memory, hooks, start = 0) {
     const projections = { key: linear(memory, this.wK, this.bK), value: linear(memory, this.wV, this.bV) };
     if (memory.tape) return projections;
     const { key, value } = {
       key: splitHeads(projections.key, this.config.n_heads),
       value: splitHeads(projections.value, this.config.n_heads),
     };
-    return { key: atSite(hooks, `${this.name}.hook_key`, key), value: atSite(hooks, `${this.name}.hook_value`, value) };
+    return {
+      key: atSite(hooks, `${this.name}.hook_key`, key, start),
+      value: atSite(hooks, `${this.name}.hook_value`, value, start),
+    };
   }
 
   // `causal`: query i may attend to keys up to its own position; the last query is at the position of the last key. On a
   // tape it may be a number: 2 shows one key too many.
-  /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean | number} causal @param {any} hooks */
-  forward(x, { key, value }, causal, hooks) {
+  /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean | number} causal @param {any} hooks @param {number} start position of the first query */
+  forward(x, { key, value }, causal, hooks, start = 0) {
     if (x.tape) {
       const query = linear(x, this.wQ, this.bQ);
       const rest = /** @type {const} */ ([query, key, value, this.config.n_heads, this.scale(), causal]);
@@ -53,15 +56,11 @@ export class MultiHeadAttention {
       atSite(hooks, `${this.name}.hook_weights`, weights);
       return linear(atSite(hooks, `${this.name}.hook_heads`, heads), this.wO, this.bO);
     }
-    const query = atSite(
-      hooks,
-      `${this.name}.hook_query`,
-      splitHeads(linear(x, this.wQ, this.bQ), this.config.n_heads),
-    );
-    const scores = atSite(hooks, `${this.name}.hook_scores`, this.scores(query, key));
-    const weights = atSite(hooks, `${this.name}.hook_weights`, attentionWeights(scores, causal));
-    const heads = atSite(hooks, `${this.name}.hook_heads`, weightedSum(weights, value));
-    return atSite(hooks, `${this.name}.hook_output`, linear(mergeHeads(heads), this.wO, this.bO));
+    const at = (point, tensor) => atSite(hooks, `${this.name}.hook_${point}`, tensor, start);
+    const query = at("query", splitHeads(linear(x, this.wQ, this.bQ), this.config.n_heads));
+    const weights = at("weights", attentionWeights(at("scores", this.scores(query, key)), causal));
+    const heads = at("heads", weightedSum(weights, value));
+    return at("output", linear(mergeHeads(heads), this.wO, this.bO));
   }
 
   scale() {

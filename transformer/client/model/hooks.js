@@ -1,16 +1,17 @@
 // Hooks read or replace what the model computes, for one call: an object of functions by the names of sites,
-// such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python. `fn(tensor, name)` returns
-// nothing, or a tensor that replaces it.
+// such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python. `fn(tensor, name, start)` returns
+// nothing, or a tensor that replaces it; `start` is the position of the tensor's first row in the sequence, above 0 for
+// the decoder's rows while it writes token by token.
 
 import { headOfCode, readOff } from "../common/head-codes.js";
 import { withoutColumns } from "./tensor.js";
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
-/** @typedef {Record<string, (tensor: Tensor, name: string) => Tensor | undefined>} Hooks */
+/** @typedef {Record<string, (tensor: Tensor, name: string, start: number) => Tensor | undefined>} Hooks */
 
 // The value at a site after its hook has run.
-/** @param {Hooks | null} hooks @param {string} name @param {Tensor} tensor @returns {Tensor} */
-export const atSite = (hooks, name, tensor) => hooks?.[name]?.(tensor, name) ?? tensor;
+/** @param {Hooks | null} hooks @param {string} name @param {Tensor} tensor @param {number} start @returns {Tensor} */
+export const atSite = (hooks, name, tensor, start = 0) => hooks?.[name]?.(tensor, name, start) ?? tensor;
 
 // Combines sets of hooks; hooks of the same site run one after the other.
 /** @param {(Hooks | null)[]} hookSets @returns {Hooks} */
@@ -20,9 +21,9 @@ export function combineHooks(...hookSets) {
   for (const hooks of hookSets) {
     for (const [name, fn] of Object.entries(hooks ?? {})) {
       const earlierHook = combinedHooks[name];
-      combinedHooks[name] = !earlierHook ? fn : (tensor, site) => {
-        const changedTensor = earlierHook(tensor, site) ?? tensor;
-        return fn(changedTensor, site) ?? changedTensor;
+      combinedHooks[name] = !earlierHook ? fn : (tensor, site, start) => {
+        const changedTensor = earlierHook(tensor, site, start) ?? tensor;
+        return fn(changedTensor, site, start) ?? changedTensor;
       };
     }
   }
@@ -97,19 +98,18 @@ export function withoutHeads(heads, { n_heads, d_model }) {
 /** @param {HeadName[]} heads */
 export const uniform = (heads) => changeHeads(heads, "scores", (row) => row.fill(0));
 
-// Replaces heads by their mean output over a trace.
-/** @param {HeadName[]} heads @param {Record<string, Tensor>} sites the tensors of the trace, including the heads' outputs */
-export function toMean(heads, sites) {
+// Replaces heads by their mean output over all positions of some traces.
+/** @param {HeadName[]} heads @param {Record<string, Tensor>[]} traces the tensors of each trace, including the heads' outputs */
+export function toMean(heads, traces) {
   return changeHeads(heads, "heads", (rows, { kind, layer, head }, size) => {
-    const [, length] = sites[siteOf(kind, layer, "heads")].shape;
-    const headOutputs = sites[siteOf(kind, layer, "heads")].values.subarray(
-      head * length * size,
-      (head + 1) * length * size,
-    );
-    const mean = new Float32Array(size);
-    headOutputs.forEach((value, i) => {
-      mean[i % size] += value / length;
-    });
+    const recorded = traces.map((sites) => sites[siteOf(kind, layer, "heads")]);
+    const positions = recorded.reduce((sum, { shape }) => sum + shape[1], 0);
+    const mean = new Float64Array(size);
+    for (const { shape: [, length], values } of recorded) {
+      values.subarray(head * length * size, (head + 1) * length * size).forEach((value, i) => {
+        mean[i % size] += value / positions;
+      });
+    }
     for (let i = 0; i < rows.length; i++) rows[i] = mean[i % size];
   });
 }

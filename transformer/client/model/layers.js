@@ -22,11 +22,11 @@ export class AddAndNorm {
     this.bias = weight(`${name}.norm.bias`);
   }
 
-  /** @param {Tensor} x @param {Tensor} sublayer the sublayer's output for x */
-  forward(x, sublayer, hooks) {
+  /** @param {Tensor} x @param {Tensor} sublayer the sublayer's output for x @param {any} hooks @param {number} start position of the first row */
+  forward(x, sublayer, hooks, start = 0) {
     const added = this.config.residual ? add(x, sublayer, this.config.dropout) : dropout(sublayer, this.config.dropout);
-    const sum = atSite(hooks, `${this.name}.hook_sum`, added);
-    return atSite(hooks, `${this.name}.hook_output`, layerNorm(sum, this.gain, this.bias));
+    const sum = atSite(hooks, `${this.name}.hook_sum`, added, start);
+    return atSite(hooks, `${this.name}.hook_output`, layerNorm(sum, this.gain, this.bias), start);
   }
 }
 
@@ -41,10 +41,11 @@ export class FeedForward {
     this.b2 = weight(`${name}.w_2.bias`);
   }
 
-  /** @param {Tensor} x */
-  forward(x, hooks) {
-    const hidden = atSite(hooks, `${this.name}.hook_hidden`, activate(linear(x, this.w1, this.b1), this.activation));
-    return atSite(hooks, `${this.name}.hook_output`, linear(hidden, this.w2, this.b2));
+  /** @param {Tensor} x @param {any} hooks @param {number} start position of the first row */
+  forward(x, hooks, start = 0) {
+    const hidden = activate(linear(x, this.w1, this.b1), this.activation);
+    const written = linear(atSite(hooks, `${this.name}.hook_hidden`, hidden, start), this.w2, this.b2);
+    return atSite(hooks, `${this.name}.hook_output`, written, start);
   }
 }
 
@@ -58,10 +59,10 @@ export class AddPositions {
 
   /** @param {Tensor} embedded @param {number} start position of the first token */
   forward(embedded, hooks, start = 0) {
-    const tokens = atSite(hooks, `${this.name}.hook_tokens`, embedded);
+    const tokens = atSite(hooks, `${this.name}.hook_tokens`, embedded, start);
     const encoding = positionsOf(this.config, this.learned, embedded, start);
-    const sum = add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding));
-    return atSite(hooks, `${this.name}.hook_output`, dropout(sum, this.config.dropout));
+    const sum = add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding, start));
+    return atSite(hooks, `${this.name}.hook_output`, dropout(sum, this.config.dropout), start);
   }
 }
 
@@ -99,22 +100,21 @@ export class DecoderLayer {
   // Returns the new states, and the keys and values that the next position may attend to.
   /** @param {Tensor} x */
   forward(x, cache, hooks) {
-    const selfKeysAndValues = append(cache.self, this.selfAttention.keysAndValues(x, hooks));
-    x = this.selfAttentionNorm.forward(
-      x,
-      this.selfAttention.forward(x, selfKeysAndValues, this.config.causal, hooks),
-      hooks,
-    );
+    const start = cache.self?.key.tape ? 0 : cache.self?.key.shape[1] ?? 0;
+    const selfKeysAndValues = append(cache.self, this.selfAttention.keysAndValues(x, hooks, start));
+    const looked = this.selfAttention.forward(x, selfKeysAndValues, this.config.causal, hooks, start);
+    x = this.selfAttentionNorm.forward(x, looked, hooks, start);
     const attended = this.config.cross === "memory"
-      ? this.crossAttention.forward(x, cache.memory, false, hooks)
+      ? this.crossAttention.forward(x, cache.memory, false, hooks, start)
       : this.crossAttention.forward(
         x,
-        this.crossAttention.keysAndValues(x, hooks),
+        this.crossAttention.keysAndValues(x, hooks, start),
         this.config.cross === "decoder",
         hooks,
+        start,
       );
-    x = this.crossAttentionNorm.forward(x, attended, hooks);
-    x = this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
+    x = this.crossAttentionNorm.forward(x, attended, hooks, start);
+    x = this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks, start), hooks, start);
     return { x, selfKeysAndValues };
   }
 }

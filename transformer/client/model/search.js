@@ -22,6 +22,23 @@ export function mostProbable(logs, k, { pad_id, bos_id, unk_id }) {
   return best;
 }
 
+// The given tokens in one pass, with the candidates of every step (teacher forcing).
+/** @param {import("./transformer.js").Transformer} model @param {any} cache before the first token @returns {Generator<number[], Decoded>} */
+export function* forced(model, cache, { target = /** @type {number[]} */ ([]), candidates = 8, hooks = null }) {
+  const { states } = model.decode([model.config.bos_id, ...target.slice(0, -1)], cache, hooks);
+  const logits = model.project(states, hooks);
+  /** @type {Decoded} */
+  const result = { ids: target, logProbabilities: [], candidates: [], caches: [] };
+  target.forEach((id, row) => {
+    const logs = logSoftmax(logits.row(row));
+    const best = mostProbable(logs, candidates, model.config);
+    result.logProbabilities.push(logs[id]);
+    result.candidates.push({ ids: best, probabilities: best.map((other) => Math.exp(logs[other])) });
+  });
+  yield target;
+  return result;
+}
+
 // The most probable token at each step, until `</s>` or the limit; the first tokens are those of `prefix`.
 /** @param {import("./transformer.js").Transformer} model @param {any} cache before the first token @returns {Generator<number[], Decoded>} */
 export function* greedy(model, cache, { limit, prefix = [], candidates = 8, hooks = null }) {

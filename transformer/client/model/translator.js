@@ -4,7 +4,7 @@ import { beamSearch, lengthPenalty } from "./beam.js";
 import { combineHooks, recordInto, siteNames, siteOf } from "./hooks.js";
 import { Kernels } from "./kernels.js";
 import { readSafetensors } from "./safetensors.js";
-import { greedy } from "./search.js";
+import { forced, greedy } from "./search.js";
 import { Transformer } from "./transformer.js";
 import { Vocabulary } from "./vocabulary.js";
 
@@ -62,7 +62,7 @@ export class Translator {
    */
   *trace(
     text,
-    { prefix = [], maxLen = Infinity, beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {},
+    { prefix = [], target, maxLen = Infinity, beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {},
   ) {
     const { model, vocabulary } = this;
     const { config } = model;
@@ -77,9 +77,9 @@ export class Translator {
     );
     const start = model.start(model.encode(srcIds, recording), recording);
     yield [];
-    /** @type {typeof beamSearch} */
-    const search = beamSize > 1 ? beamSearch : greedy;
-    const result = yield* search(model, start, { limit, prefix, beamSize, alpha, candidates, hooks });
+    /** @type {(model: Transformer, cache: any, options: any) => Generator<number[], import("./search.js").Decoded>} */
+    const search = target ? forced : beamSize > 1 ? beamSearch : greedy;
+    const result = yield* search(model, start, { limit, prefix, target, beamSize, alpha, candidates, hooks });
     const { ids } = result;
     const tgtIds = [config.bos_id, ...ids.slice(0, -1)];
     const finalPass = model.decode(tgtIds, start, recording);
