@@ -107,7 +107,7 @@ def test_em_never_lowers_the_likelihood() -> None:
 
 
 def test_the_aligner_recovers_the_links_of_the_grammar() -> None:
-    examples = TASKS["french"].pairs(900, seed=3)
+    examples = TASKS["french"].pairs(1500, seed=3)
     pairs = [(e.src.split(), e.tgt.split()) for e in examples]
     aligner = learn(pairs)
     predicted, diagonal, sure = set(), set(), set()

@@ -1,7 +1,8 @@
 """The bundled sentence pairs: everyday ones, the grammar's, and some with human-made links.
 
-They are stored next to this file, one per line with tab-separated columns: `everyday.tsv` (English,
-French, German), `linked-fr.tsv` and `linked-de.tsv` (English, the other language, links).
+Those of the grammar are in `transformer/text/tasks/french.tsv`. The others are next to this file,
+one per line with tab-separated columns: `everyday.tsv` (English, French, German), `linked-fr.tsv`
+and `linked-de.tsv` (English, the other language, links).
 
 Format of the linked sentences: "|" separates words that are written without a space, as in "Elle
 l'|a vu|."; words are counted from 0. `3-4` is a sure link, `3p4` a possible one, `3-` is a source
@@ -23,7 +24,8 @@ from functools import cache
 from pathlib import Path
 
 from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
-from transformer.text import TASKS, Example
+from transformer.text import Example
+from transformer.text.tasks.french import french_examples
 
 LANGUAGES = {"fr": "French", "de": "German"}
 """Languages that the English sentences are translated into, by code."""
@@ -75,7 +77,7 @@ def words_without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], 
 
 def grammar_pairs(n: int, *, symbols: bool = False) -> list[Pair]:
     """Return English and French sentences of the built-in grammar with exact links."""
-    return [grammar_pair(example, symbols=symbols) for example in TASKS["french"].pairs(n, 1)]
+    return [grammar_pair(example, symbols=symbols) for example in french_examples()[:n]]
 
 
 def grammar_pair(example: Example, *, symbols: bool) -> Pair:

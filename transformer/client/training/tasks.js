@@ -235,7 +235,7 @@ export const TASKS = {
       },
     }],
   },
-  // Its grammar is written in Python only (transformer/text/grammar/), which writes its pairs into `pairsFile`.
+  // Its pairs are those of transformer/text/tasks/french.tsv.
   french: {
     title: "English to French, a small grammar",
     symbols: [],

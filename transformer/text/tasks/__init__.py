@@ -1,4 +1,4 @@
-"""Built-in training tasks, generated from a seed: toy problems and a small French grammar.
+"""Built-in training tasks: toy problems generated from a seed, and sentences of a French grammar.
 
 A new task is a module in this package with `TASKS = (Task(…),)`; it is discovered automatically.
 The Train page, the command line, the training recipe and the page Research read `TASKS`.

@@ -1,30 +1,64 @@
-"""The small English→French grammar as a task: sentences, symbols, gold word alignments."""
+"""English to French: sentences of a small grammar, each with one translation and gold links.
+
+`french.tsv` has a pair on each line in four tab-separated columns: English, French, links ("0-0
+1-2": an English and a French word, counted from 0) and dependencies of the English words ("s3-2":
+word 2 is the subject of word 3; "o" is an object, "a" an adjective, "v" an adverb). Dependencies
+are nsubj, dobj, amod and advmod of the Stanford dependencies, with which Voita et al. 2019 evaluate
+heads. `french-words.txt` has the words of both languages.
+
+Training and validation pairs are fixed: they are the same for every seed, and in a tab.
+"""
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
+from pathlib import Path
 
-from transformer.text.grammar.clauses import dependencies
-from transformer.text.grammar.phrases import links
-from transformer.text.grammar.sentences import LEVELS, Kind, kinds, symbols
-from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, Task
+from transformer.text.tasks.task import Example, Options, Stratum, Task
 
-
-def _example(kind: Kind, number: int) -> Example:
-    english, french = kind.sentence(number)
-    src, tgt = (" ".join(word.text for word in words) for words in (english, french))
-    return Example(src, tgt, links(english, french), dependencies(english))
+N_CORPUS, N_VALID, N_TRAIN = 252, 500, 12_000
+"""Numbers of pairs in the file, in this order: of the bundled corpus, for validation, for
+training."""
+_FOLDER = Path(__file__).parent
+_RELATIONS = {"s": "subject", "o": "object", "a": "adjective", "v": "adverb"}
+_PROBES = """
+her jealous fathers sleep .|ses pères jaloux dorment .|0-0 1-2 2-1 3-3 4-4
+the slow squirrels sing .|les écureuils lents chantent .|0-0 1-2 2-1 3-3 4-4
+we throw your good bicycles .|nous jetons tes bons vélos .|0-0 1-1 2-2 3-3 4-4 5-5
+a friend hides the small father .|un ami cache le petit père .|0-0 1-1 2-2 3-3 4-4 5-5 6-6
+"""
+"""Two sentences whose adjective moves behind its noun, and two in which it does not."""
 
 
 @cache
-def _level_strata(level: int) -> list[Stratum]:
-    return [
-        Stratum(kind.size, kind.weight, partial(_example, kind), kind.draw) for kind in kinds(level)
-    ]
+def french_examples() -> tuple[Example, ...]:
+    """Return all pairs of the file."""
+    lines = (_FOLDER / "french.tsv").read_text(encoding="utf-8").splitlines()
+    return tuple(_example(*line.split("\t")) for line in lines)
 
 
-def _strata(options: Options) -> list[Stratum]:
-    return _level_strata(options["level"])
+def _example(src: str, tgt: str, links: str, dependencies: str = "") -> Example:
+    return Example(
+        src,
+        tgt,
+        tuple(map(_positions, links.split())),
+        tuple((_RELATIONS[item[0]], *_positions(item[1:])) for item in dependencies.split()),
+    )
+
+
+def _positions(text: str) -> tuple[int, int]:
+    first, second = text.split("-")
+    return int(first), int(second)
+
+
+@cache
+def _parts() -> tuple[list[Example], list[Example]]:
+    pairs = french_examples()
+    return [*pairs[N_CORPUS + N_VALID :]], [*pairs[N_CORPUS : N_CORPUS + N_VALID]]
+
+
+def _strata(_: Options) -> list[Stratum]:
+    return [Stratum(N_VALID + N_TRAIN, 1, lambda number: french_examples()[N_CORPUS + number])]
 
 
 FRENCH = Task(
@@ -42,12 +76,13 @@ FRENCH = Task(
         '"chat noir"), "not" for both "ne" and "pas", an article that attends to its noun for '
         "the gender, a pronoun that moves before its verb."
     ),
-    symbols=symbols(),
-    options={"level": OptionRange(LEVELS[0], LEVELS[-1], LEVELS[-1])},
+    symbols=tuple((_FOLDER / "french-words.txt").read_text(encoding="utf-8").split()),
+    options={},
     training={"steps": 2000, "batch_tokens": 1024},
     strata=_strata,
-    meanings={"level": "1: statements; 2: also adjectives, possessives, not; 3: all forms"},
     languages=("en", "fr"),
+    parts=_parts,
+    probes=tuple(_example(*line.split("|")) for line in _PROBES.split("\n")[1:-1]),
 )
 
 TASKS = (FRENCH,)

@@ -33,16 +33,11 @@ class Example:
 
 
 class Stratum(NamedTuple):
-    """A group of numbered examples: its size, its weight, and a function from number to example.
-
-    `draw` returns a random number if some examples are to be more frequent than others; every
-    number must be possible. Without it, the distribution is uniform.
-    """
+    """A group of numbered examples: its size, its weight, and a function from number to example."""
 
     size: int
     weight: float
     example: Callable[[int], Example]
-    draw: Callable[[random.Random], int] | None = None
 
 
 class OptionRange(NamedTuple):
@@ -69,6 +64,9 @@ class Task:
         valid_share: fraction of all examples that is held out; None: at most 500 examples, and at
             most a tenth.
         languages: codes of source and target language, if the task has any.
+        parts: returns all training and validation examples of a task where these are fixed; in
+            another task the seed of a run draws both.
+        probes: examples whose attention shows the task; () leaves the choice to the run.
     """
 
     name: str
@@ -83,6 +81,10 @@ class Task:
     meanings: Mapping[str, str] = field(default_factory=dict)
     valid_share: float | None = None
     languages: tuple[str, str] | None = None
+    parts: Callable[[], tuple[list[Example], list[Example]]] | None = field(
+        default=None, repr=False
+    )
+    probes: tuple[Example, ...] = ()
 
     def settings(self, **options: int) -> dict[str, int]:
         """Return all options with their values. Raises ValueError if one is unknown or out of
@@ -127,10 +129,22 @@ class Task:
 def split(
     task: Task, n_train: int, n_valid: int, seed: int, **options: int
 ) -> tuple[list[Example], list[Example]]:
-    """Return training and validation examples; all sources are different. Raises ValueError as
-    `Task.pairs` does for the sum of both numbers, and for a negative number."""
+    """Return training and validation examples; all sources are different.
+
+    Raises ValueError for more examples than the task has, a negative number, and options as
+    `Task.settings` does.
+    """
     if min(n_train, n_valid) < 0:
         raise ValueError(f"{n_train} and {n_valid} examples are requested; neither may be below 0.")
+    if task.parts is not None:
+        task.settings(**options)
+        train, valid = task.parts()
+        for name, n, part in (("training", n_train, train), ("validation", n_valid, valid)):
+            if n > len(part):
+                raise ValueError(
+                    f"{n} {name} examples of {task.name} are requested; it has {len(part)}."
+                )
+        return train[:n_train], valid[:n_valid]
     drawn = task.pairs(n_train + n_valid, seed, **options)
     return drawn[:n_train], drawn[n_train:]
 
@@ -162,10 +176,10 @@ def _allocate(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
 
 def _draw_distinct(rng: random.Random, stratum: Stratum, share: int) -> list[int]:
     """Return `share` different numbers below the stratum's size, without listing all of them."""
-    size, draw = stratum.size, stratum.draw
+    size = stratum.size
     if size < 8 * share:
         return rng.sample(range(size), share)
     numbers: dict[int, None] = {}
     while len(numbers) < share:
-        numbers[draw(rng) if draw else rng.randrange(size)] = None
+        numbers[rng.randrange(size)] = None
     return list(numbers)

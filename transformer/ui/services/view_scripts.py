@@ -64,7 +64,7 @@ def _script(request: Request) -> Response:
         return PlainTextResponse(MISSING, 404)
     compressed = _compressed(name)
     kind = "text/css" if name.endswith(".css") else "text/javascript"
-    is_in_hash = not name.endswith(FRENCH_PAIRS)  # they depend on Python's grammar
+    is_in_hash = not name.endswith(FRENCH_PAIRS)  # they are made from french.tsv
     headers = {"cache-control": CACHE_CONTROL if is_in_hash else "no-cache"}
     headers["vary"] = "accept-encoding"
     if "gzip" in request.headers.get("accept-encoding", ""):
@@ -75,7 +75,7 @@ def _script(request: Request) -> Response:
 
 @cache
 def _files() -> dict[str, Callable[[], bytes]]:
-    """Return what makes each file, by its name in an address. The pairs of French take a second."""
+    """Return what makes each file, by its name in an address."""
     training = {file: partial(trainer_files().__getitem__, file) for file in trainer_files()}
     addresses: dict[str, Callable[[], bytes]] = {
         **{path(view): partial(served_script, view) for view in COMPONENTS},

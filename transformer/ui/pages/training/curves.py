@@ -142,10 +142,6 @@ def moments(folder: JobFolder, *, live: bool) -> None:
     _moments(key=f"moments-{folder.name}", data=data)
 
 
-CHOSEN_PROBES = {"french": (400, 11)}
-"""By task, the number of examples and the seed of the pool from which the app chooses probes."""
-
-
 def probe_links(folder: JobFolder, labels: Sequence[Mapping[str, Sequence[str]]]) -> list[Links]:
     """Return the alignment of each probe, empty if the task defines none.
 
@@ -158,26 +154,20 @@ def probe_links(folder: JobFolder, labels: Sequence[Mapping[str, Sequence[str]]]
     if not isinstance(config, TaskRun) or config.task not in TASKS:
         return []
     options = tuple(sorted(config.options.items()))
+    chosen_links = {(e.src, e.tgt): e.alignment or () for e in TASKS[config.task].probes}
     alignments = []
     for label in labels:
         source, target = (
             " ".join(token.removeprefix("▁") for token in label[side][:-1])
             for side in ("src", "predicted")
         )
-        alignment = _chosen_links(config.task).get((source, target))
-        if alignment is None and not (config.probes and config.task in CHOSEN_PROBES):
+        alignment = chosen_links.get((source, target))
+        if alignment is None and not (config.probes and chosen_links):
             alignment = _held_out_links(config.task, options, config.training.seed).get(
                 (source, target)
             )
         alignments.append(alignment or ())
     return alignments
-
-
-@lru_cache(maxsize=8)
-def _chosen_links(task: str) -> Mapping[tuple[str, str], Links]:
-    count, seed = CHOSEN_PROBES.get(task, (0, 0))
-    examples = TASKS[task].pairs(count, seed) if count else []
-    return {(example.src, example.tgt): example.alignment or () for example in examples}
 
 
 @lru_cache(maxsize=32)

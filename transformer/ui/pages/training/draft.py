@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
 from transformer.config import PRESETS, ModelConfig, TrainingConfig
-from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings, make_run_config
 from transformer.training.run_config import INSPECT, TrainingRun
 from transformer.ui.pages.training import own_pairs
-from transformer.ui.pages.training.curves import CHOSEN_PROBES
 from transformer.ui.services import live_jobs
 
 _DRAFT_KEY = "draft"
 PRESET = "tiny"
-PROBES_PER_ORDER = 2  # probes with the adjective after its noun, and as many with it before
 
 
 @dataclass
@@ -131,7 +127,7 @@ def config(draft: Draft) -> TrainingRun:
         options={k: v for k, v in draft.overrides.items() if k in options},
         title=draft.title.strip() or title(draft),
         inspect=value(draft, "inspect"),
-        probes=probes(draft.task) if draft.overrides.get("level", 3) == 3 else (),
+        probes=probes(draft.task),
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Add sentence pairs first: paste them or upload a file.")
@@ -147,25 +143,6 @@ def pairs(draft: Draft) -> bytes:
     return b"" if draft.task else own_pairs.tsv(draft.pairs)
 
 
-@lru_cache
 def probes(task: str) -> tuple[tuple[str, str], ...]:
-    """Return pairs whose attention shows the task; () leaves the choice to the run.
-
-    For French these are the shortest examples with an adjective and a one-to-one alignment: two in
-    which the adjective moves behind its noun, and two in which it stays before it."""
-    if task != "french":
-        return ()
-    precedes_noun = {name: adjective.before for name, adjective in words.ADJECTIVES.items()}
-    by_order: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
-    for example in TASKS["french"].pairs(*CHOSEN_PROBES["french"]):
-        target_index = dict(example.alignment or ())
-        source = example.src.split()
-        if not len(target_index) == len(example.alignment or ()) == len(source):
-            continue
-        for index in (n for n, word in enumerate(source[:-1]) if word in precedes_noun):
-            moved = target_index[index] - target_index[index + 1] == 1
-            if moved != precedes_noun[source[index]]:
-                by_order[moved].append((example.src, example.tgt))
-    for pairs in by_order.values():
-        pairs.sort(key=lambda pair: (len(pair[0].split()), pair))
-    return (*by_order[True][:PROBES_PER_ORDER], *by_order[False][:PROBES_PER_ORDER])
+    """Return pairs whose attention shows the task; () leaves the choice to the run."""
+    return tuple((e.src, e.tgt) for e in TASKS[task].probes) if task else ()

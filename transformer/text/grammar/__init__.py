@@ -1,1 +1,0 @@
-"""A small English–French grammar with gold word alignments and dependencies."""
