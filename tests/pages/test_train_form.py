@@ -132,6 +132,25 @@ def test_invalid_pairs_are_rejected_in_one_sentence(
     assert button(app, "Train").disabled
 
 
+def test_the_page_asks_for_columns_that_are_not_clear(visit: Visit, jobs: Jobs) -> None:
+    app = open_form(visit(PAGE), "own")
+    rows = [f"{n}\tcat {n}\tKatze {n}\tchat {n}\n" for n in range(30)]
+    app.text_area[0].set_value("".join(rows).replace(" ", " the ")).run()
+    reason = "3 columns have texts and no header says which two to use"
+    assert any(reason in message for message in messages(app))
+    source = next(box for box in app.selectbox if box.label == "Column of the source")
+    assert source.options == ["1: 0", "2: cat the 0", "3: Katze the 0", "4: chat the 0"]
+    source.select_index(1).run()
+    assert messages(app)
+    next(b for b in app.selectbox if b.label == "Column of the target").select_index(3).run()
+    assert not messages(app)
+    assert "30 pairs (a tab between source and target; columns 2 and 4)" in visible_text(app)
+    button(app, "Train").click().run()
+    (run,) = jobs.runs()
+    stored = (jobs.folder(run.name).path / "pairs.tsv").read_text()
+    assert stored.startswith("cat the 0\tchat the 0\n")
+
+
 def test_a_file_must_be_utf_8_and_the_layout_is_named() -> None:
     assert decode_text(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
     with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9"):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import bz2
 import csv
+import hashlib
 import io
 import json
 import lzma
+import uuid
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -57,6 +59,15 @@ FORMATS = {
     "fast_align": rows(lambda n, s, t: f"{s} ||| {t}"),
     "fast_align without spaces": rows(lambda n, s, t: f"{s}|||{t}"),
     "phrase table": rows(lambda n, s, t: f"{s} ||| {t} ||| 0.5 0.1 ||| 0-0"),
+    "a column of labels": rows(lambda n, s, t: f"{'AB'[n % 2]}\t{s}\t{t}"),
+    "parts of speech": rows(lambda n, s, t: f"{s}\tnoun\t{t}"),
+    "percent": rows(lambda n, s, t: f"{n},5 %\t{s}\t{t}"),
+    "times": rows(lambda n, s, t: f"00:01:{n},5\t{s}\t{t}"),
+    "durations": rows(lambda n, s, t: f"{n} min\t{s}\t{t}"),
+    "file names": rows(lambda n, s, t: f"news-{n}.sgm\t{s}\t{t}"),
+    "hashes": rows(lambda n, s, t: f"{hashlib.md5(s.encode()).hexdigest()}\t{s}\t{t}"),
+    "UUIDs": rows(lambda n, s, t: f"{uuid.uuid5(uuid.NAMESPACE_DNS, s)}\t{s}\t{t}"),
+    "manythings.org": rows(lambda n, s, t: f"{s}\t{t}\tCC-BY 2.0 Attribution: a.org #{n} (CK)"),
     "crawled": rows(lambda n, s, t: f"https://a.org/{n}\thttps://a.org/fr\t{s}\t{t}\t0.{n}"),
     "bar": rows(lambda n, s, t: f"{s} | {t}"),
     "dash": rows(lambda n, s, t: f"{s} - {t}"),
@@ -124,8 +135,10 @@ def test_other_line_ends_are_named(end: str) -> None:
         ("| en | fr |\n|---|:-:|\n" + rows(lambda n, s, t: f"| {s} | {t} |"), "a Markdown table"),
         (rows(lambda n, s, t: f"{n}\t{s}"), "the first column may be a number"),
         (rows(lambda n, s, t: f"{n}\teng\t{s}"), "has only one column of text"),
-        (rows(lambda n, s, t: f"{'AB'[n % 2]}\t{s}\t{t}"), "column 1 has only a few different"),
-        (rows(lambda n, s, t: f"{s}\tnoun\t{t}"), "column 2 has only a few different values"),
+        (rows(lambda n, s, t: f"{n}\t{s}\t{t}\t{t} {s}"), "3 columns have texts and no header"),
+        (rows(lambda n, s, t: f"{n:x}a7\t{s}"), "the first column may be a number"),
+        (rows(lambda n, s, t: f"<i>{s}</i>\t{t}"), "HTML in its sentences; export it as plain"),
+        (rows(lambda n, s, t: f"{s}\t{t}<br>&nbsp;"), "HTML in its sentences"),
         ("en\tde\tfr\n" + rows(lambda n, s, t: f"{s}\tin {n}\t{t}"), "the header does not say"),
         (rows(lambda n, s, t: f'"{s}": "{t}"'), "is JSON; extract its sentences"),
         (rows(lambda n, s, t: f'"{s}" is "{t}"'), "line 1 has no tab"),

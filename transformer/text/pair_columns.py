@@ -1,26 +1,25 @@
-"""Which columns of a table with sentence pairs are source and target, from its first rows."""
+"""Which two columns of a table are the source and the target of sentence pairs."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from transformer.text.languages import NAMES
 from transformer.text.visible import is_blank
 
 MIN_ROWS = 3
-"""Minimum number of rows for recognising a header, quotes, or columns other than texts."""
+"""Minimum number of rows for recognising a header, quotes or a list."""
 MAX_COLUMNS = 100
 """Number of columns that are examined: a line of millions of separators is not a table."""
+MIN_TEXT_SHARE = 0.8
+"""Minimum share of cells that look like text in a column of text."""
 
 Cells = list[str]
 
-_ID = re.compile(r"\s*[\w#.-]{0,12}?\d+(\.\d+)?\s*")
-"""An id, a number or a score."""
-_URL = re.compile(r"\s*(https?|file)://\S+\s*")
-_PRONUNCIATION = re.compile(r"\s*(/[^/]+/|\[[^][]+\])\s*")
-"""Phonetic symbols between slashes or square brackets."""
-_CODE = re.compile(r"\s*[a-z]{2,3}([-_][A-Za-z]{2,4})?\s*")
+_ID = re.compile(r"\s*\S*\d\S*\s*")
+"""A number, an id, a date or a score: one word with a digit."""
+_CODE = re.compile(r"[^\W\d_]\d|\d[^\W\d_]|[_/\\@#\[\]]|\.\w")
+"""Characters of an id, a path, an address or a pronunciation, which are rare in sentences."""
 _SIDES = """
 source src target tgt translation reference ref text sentence phrase sentence1 sentence2 lang1 lang2
 front back question answer word meaning original translated input output term definition
@@ -42,61 +41,49 @@ _OTHER_HEADER_WORDS = {
 
 
 def text_columns(rows: list[Cells]) -> list[int]:
-    """Return the indices of the columns that are not ids, scores, addresses, pronunciations or
-    language codes."""
-    n = min((len(row) for row in rows if len(row) > 1), default=0)
-    n = min(n, MAX_COLUMNS)
-    cells_by_column = [[row[i] for row in rows if len(row) > i] for i in range(n)]
-    if len(rows) < MIN_ROWS:
-        return list(range(n))
-    numbered = [all(map(_ID.fullmatch, cells)) for cells in cells_by_column]
-    coded = [len(set(cells)) == 1 and _CODE.fullmatch(cells[0]) for cells in cells_by_column]
-    others = [
-        any(all(map(pattern.fullmatch, cells)) for pattern in (_URL, _PRONUNCIATION))
-        for cells in cells_by_column
+    """Return the indices of the columns whose cells look like text and do not repeat a few values,
+    such as language codes, parts of speech or a licence."""
+    n = min(map(len, rows), default=0)
+    columns = [[row[i] for row in rows if not is_blank(row[i])] for i in range(min(n, MAX_COLUMNS))]
+    n_values = [len(set(cells)) for cells in columns]
+    most = max(n_values, default=0)
+    return [
+        i
+        for i, cells in enumerate(columns)
+        if sum(map(_is_text, cells)) >= MIN_TEXT_SHARE * max(1, len(cells))
+        and not (n_values[i] == 1 < most or 4 * n_values[i] <= most)
     ]
-    texts = [
-        i for i in range(n) if not coded[i] and not others[i] and not (numbered[i] and numbered[0])
-    ]
-    # Three columns of numbers are texts too, for example of a task that adds them.
-    return list(range(n)) if n > 1 and numbered[0] and numbered[1] and len(texts) < 2 else texts
 
 
-def has_labels(rows: list[Cells], column: int) -> bool:
-    """Whether a column has words that occur again and again, such as parts of speech or names."""
-    cells = [row[column] for row in rows]
+def _is_text(cell: str) -> bool:
+    """Whether a cell has words, rather than "97,5 %", "12 min", a date, an id or an address."""
+    n_digits, n_letters = sum(map(str.isdigit, cell)), sum(map(str.isalpha, cell))
+    return n_letters > 2 * n_digits and not _CODE.search(cell)
+
+
+def is_list(rows: list[Cells]) -> bool:
+    """Whether the first of two columns has ids of the sentences in the second."""
     return (
-        len(cells) >= 2 * MIN_ROWS
-        and len(set(cells)) <= len(cells) / 4
-        and any(character.isalpha() for cell in cells for character in cell)
+        len({row[0] for row in rows}) == len(rows) >= 2 * MIN_ROWS
+        and all(_ID.fullmatch(row[0]) for row in rows)
+        and sum(len(row[1].split()) for row in rows) >= 3 * len(rows)
+        and text_columns(rows) == [1]
     )
-
-
-def is_numbered_list(rows: list[Cells]) -> bool:
-    """Whether the first of two columns counts rows of sentences."""
-    if len(rows) < 2 * MIN_ROWS or not all(re.fullmatch(r"\s*\d+\s*", row[0]) for row in rows):
-        return False
-    ids = [int(row[0]) for row in rows]
-    words = sum(len(row[1].split()) for row in rows)
-    return all(a < b for a, b in pairwise(ids)) and words >= 3 * len(rows)
 
 
 def is_header(rows: list[Cells]) -> bool:
     """Whether the first row names the columns: source and target, or two languages."""
     if len(rows) <= MIN_ROWS:
         return False
-    cells = [
-        cell
+    first, *others = (bool(_ID.fullmatch(row[0])) for row in rows)
+    if len(rows[0]) > 2 and all(others) and not first:
+        return True
+    words = [
+        header_word(cell)
         for column, cell in enumerate(rows[0])
         if not is_blank(cell) and rows[1][column : column + 1] != [cell]
     ]
-    known = [header_word(cell) for cell in cells]
-    n_sides = len({word for word in known if word})
-    first_is_id = all(_ID.fullmatch(row[0]) for row in rows[1:]) and not _ID.fullmatch(rows[0][0])
-    if first_is_id and len(rows[0]) > 2:
-        return True
-    others = [c for c, word in zip(cells, known, strict=True) if word is None]
-    return n_sides >= 2 and (len(rows[0]) > 2 or not others)
+    return len({*words} - {None}) >= 2 and (len(rows[0]) > 2 or None not in words)
 
 
 def header_word(cell: str) -> str | None:

@@ -2,8 +2,8 @@
 
 Source and target are separated by a tab or by ` ||| ` (fast_align, Moses), by a vertical bar, a
 dash, an arrow, an equals sign or a slash that every line has once, or by commas or semicolons
-(CSV). Columns of ids, scores and language codes and a header row are recognised and left out. A
-format that is not certain is refused.
+(CSV). In a table with more columns, a header or the kind of the columns says which two are source
+and target; where neither does, `ColumnsUnclear` is raised and the user chooses.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from itertools import chain, islice
 from transformer.text.pair_columns import (
     MIN_ROWS,
     Cells,
-    has_labels,
     header_word,
     is_header,
-    is_numbered_list,
+    is_list,
     text_columns,
 )
 from transformer.text.visible import is_blank
@@ -38,6 +37,21 @@ SplitLines = Callable[[Iterable[str]], Rows]
 class FormatError(ValueError):
     """The format of a text is not that of sentences or pairs; the message is a reason, to be
     prefixed by the name of the text."""
+
+
+class ColumnsUnclear(FormatError):
+    """The text is a table, but it is not clear which columns are source and target.
+
+    Attributes:
+        cells: the first row, from which the user can choose two columns.
+    """
+
+    def __init__(self, description: str, reason: str, cells: Cells) -> None:
+        super().__init__(
+            f"seems to have {description}, but {reason}; write each pair as a source, a tab and a "
+            "target, without other columns"
+        )
+        self.cells = cells
 
 
 @dataclass(frozen=True)
@@ -73,25 +87,63 @@ class PairFormat:
         return cells
 
 
-def recognise(lines: Sequence[str], name: str) -> PairFormat:
+def recognise(
+    lines: Sequence[str], name: str, columns: tuple[int, int] | None = None
+) -> PairFormat:
     """Return the format of a text with pairs, `TABLE` if its lines have no separator.
 
     Args:
         lines: of the text; only the first `SAMPLE_LINES` are read, not counting blank ones.
         name: file name of the text; an ending `.csv` is evidence of commas or semicolons.
+        columns: indices of source and target, if the user has chosen them.
 
     Raises:
-        FormatError: for JSON, HTML, XML, subtitles, columns with one text only, or a format that is
-            not certain.
+        ColumnsUnclear: for a table in which source and target are not clear.
+        FormatError: for JSON, HTML, XML, subtitles, or columns with one text only.
     """
     check_text(lines)
-    lines = [*islice((line for line in lines if not is_blank(line)), SAMPLE_LINES)]
-    for separator, description in _TABLE_SEPARATORS.items():
-        if lines and sum(separator in line for line in lines) >= len(lines) / 2:
-            return _table(separator, description, lines)
-    if re.search(r"\.csv(\.gz)?$", name.lower()):
-        return _csv(lines, certain=True) or _typed(lines) or TABLE
-    return _typed(lines) or _csv(lines, certain=False) or TABLE
+    sample = [*islice((line for line in lines if not is_blank(line)), SAMPLE_LINES)]
+    format, rows = _layout(sample, name)
+    header = int(is_header(rows))
+    if columns is None:
+        columns = _source_and_target(format, rows, header)
+    description = format.description + "; the first line is a header" * header
+    if columns != (0, 1):
+        description += "; columns {} and {}".format(*(column + 1 for column in columns))
+    max_cells = max(map(len, rows[header:]), default=0)
+    return replace(
+        format, columns=columns, header=header, description=description, max_cells=max_cells
+    )
+
+
+def _source_and_target(format: PairFormat, rows: list[Cells], header: int) -> tuple[int, int]:
+    """Return the columns of source and target. Raises FormatError if they are not clear."""
+    body = rows[header:]
+    n = min(map(len, body), default=2)
+    if n == 2 and is_list(body):
+        raise ColumnsUnclear(
+            format.description, "the first column may be a number, not a source", rows[0]
+        )
+    if n <= 2:
+        return 0, 1
+    texts = text_columns(body)
+    if header:
+        named = [i for i, cell in enumerate(rows[0]) if i < n and header_word(cell)]
+        texts = named if len(named) >= 2 else texts
+    if len(texts) < 2:
+        raise FormatError(
+            "has only one column of text, besides ids, numbers or language codes; a pair needs a "
+            "source and a target"
+        )
+    has_further_columns = texts[:2] == [0, 1] and not format.n_cells and not header
+    if len(texts) > 2 and not has_further_columns:
+        header_part = "the header does not say" if header else "no header says"
+        raise ColumnsUnclear(
+            format.description,
+            f"{len(texts)} columns have texts and {header_part} which two to use",
+            rows[0],
+        )
+    return texts[0], texts[1]
 
 
 _OTHER_FORMATS = {
@@ -112,6 +164,7 @@ _SETTINGS = re.compile(
     r"\ufeff?sep=.|#(separator|html|columns|deck|notetype|guid|tags)\b.*:.*", re.IGNORECASE
 )
 """A first line with a setting, as spreadsheets and Anki write it."""
+_MARKUP = re.compile(r"</[a-z]\w*>|<br\s*/?>|&(nbsp|quot|amp|lt|gt|#\d+);", re.IGNORECASE)
 
 
 def check_text(sample: Sequence[str]) -> None:
@@ -130,6 +183,9 @@ def check_text(sample: Sequence[str]) -> None:
             f"begins with the line {first_line!r}; delete the lines before the first pair, and "
             "export Anki's notes without HTML"
         )
+    lines = [line for line in sample[:SAMPLE_LINES] if not is_blank(line)]
+    if lines and sum(bool(_MARKUP.search(line)) for line in lines) > len(lines) / 2:
+        raise FormatError("has HTML in its sentences; export it as plain text")
 
 
 def split_text(text: str) -> list[str]:
@@ -168,21 +224,40 @@ _TABLE_SEPARATORS = {
     "\t": "a tab between source and target",
     "|||": "||| between source and target",
 }
+_TYPED_SEPARATORS = {
+    "|": "a vertical bar",
+    **dict.fromkeys((" - ", " – ", " — "), "a dash"),
+    **dict.fromkeys((" -> ", " => ", " → ", " ⇒ "), "an arrow"),
+    " = ": "an equals sign",
+    " / ": "a slash",
+}
 TABLE = PairFormat(_TABLE_SEPARATORS["\t"], _split_at("\t", skip_blank=False), is_table=True)
 """The format of `source TAB target` on each line, whose further columns are ignored."""
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+Layout = tuple[PairFormat, list[Cells]]
+"""A format with the rows of the first lines."""
 
 
-def _table(separator: str, description: str, lines: list[str]) -> PairFormat:
+def _layout(lines: list[str], name: str) -> Layout:
+    for separator in _TABLE_SEPARATORS:
+        if lines and sum(separator in line for line in lines) >= len(lines) / 2:
+            return _table(separator, lines)
+    if re.search(r"\.csv(\.gz)?$", name.lower()):
+        layout = _csv(lines, certain=True) or _typed(lines)
+    else:
+        layout = _typed(lines) or _csv(lines, certain=False)
+    return layout or (TABLE, [])
+
+
+def _table(separator: str, lines: list[str]) -> Layout:
+    format = PairFormat(_TABLE_SEPARATORS[separator], _split_at(separator))
     rows = [line.split(separator) for line in lines]
     if separator != "\t":
-        return _with_columns(PairFormat(description, _split_at(separator)), rows)
+        return format, rows
     if not _is_quoted(rows):
-        return _with_columns(TABLE, rows)
-    split = _csv_rows(separator)
-    return _with_columns(PairFormat(description, split), [cells for _, cells in split(lines)])
-
-
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+        return TABLE, rows
+    format = replace(format, rows=_csv_rows(separator))
+    return format, [cells for _, cells in format.rows(lines)]
 
 
 def _is_quoted(rows: list[Cells]) -> bool:
@@ -194,109 +269,37 @@ def _is_quoted(rows: list[Cells]) -> bool:
     )
 
 
-_TYPED_SEPARATORS = {
-    "|": "a vertical bar",
-    **dict.fromkeys((" - ", " – ", " — "), "a dash"),
-    **dict.fromkeys((" -> ", " => ", " → ", " ⇒ "), "an arrow"),
-    " = ": "an equals sign",
-    " / ": "a slash",
-}
-
-
-def _typed(lines: list[str]) -> PairFormat | None:
+def _typed(lines: list[str]) -> Layout | None:
     """Return the format with a separator that nearly every line has exactly once."""
     for separator, name in _TYPED_SEPARATORS.items():
         if sum(line.count(separator) == 1 for line in lines) > MIN_SHARE * len(lines):
-            description = f"{name} between source and target"
-            format = PairFormat(description, _split_at(separator), n_cells=2)
-            return _with_columns(format, [line.split(separator) for line in lines])
+            format = PairFormat(
+                f"{name} between source and target", _split_at(separator), n_cells=2
+            )
+            return format, [line.split(separator) for line in lines]
     return None
 
 
-def _csv(lines: list[str], *, certain: bool) -> PairFormat | None:
+def _csv(lines: list[str], *, certain: bool) -> Layout | None:
     """Return the format of comma-separated or semicolon-separated rows of equal length.
 
     A sentence may contain the other character, so the one that fewer spaces follow comes first.
     """
-
-    def n_spaces(separator: str) -> int:
-        return sum(f"{separator} " in line for line in lines)
-
-    for separator in sorted(",;", key=n_spaces):
-        split = _csv_rows(separator)
+    for separator in sorted(",;", key=lambda mark: sum(f"{mark} " in line for line in lines)):
+        format = PairFormat(
+            "comma-separated or semicolon-separated values",
+            _csv_rows(separator),
+            hint=f", in quotes where a text contains {separator!r}",
+        )
         try:
-            rows = [cells for _, cells in split(lines)]
+            rows = [cells for _, cells in format.rows(lines)]
         except FormatError:
             continue
         if len(lines) >= SAMPLE_LINES:
             rows = rows[:-1]  # it may be incomplete
         n, count = Counter(map(len, rows)).most_common(1)[0] if rows else (0, 0)
-        if n < 2 or (count < len(rows) and not certain):
-            continue
-        has_header = is_header(rows)
         is_prose = any(f"{separator} " in line and '"' not in line for line in lines)
-        if is_prose and not certain and not has_header:
-            continue
-        if len(text_columns(rows)) > 2 and not has_header:
-            raise _uncertain(
-                "comma-separated values", f"each row has {n} texts and no header names them"
-            )
-        format = PairFormat(
-            "comma-separated or semicolon-separated values",
-            split,
-            n_cells=n,
-            hint=f", in quotes where a text contains {separator!r}",
-        )
-        return _with_columns(format, rows)
+        is_uncertain = count < len(rows) or (is_prose and not is_header(rows))
+        if n >= 2 and (certain or not is_uncertain):
+            return replace(format, n_cells=n), rows
     return None
-
-
-def _uncertain(description: str, reason: str) -> FormatError:
-    return FormatError(
-        f"seems to have {description}, but {reason}; write each pair as a source, a tab and a "
-        "target, without other columns"
-    )
-
-
-def _with_columns(format: PairFormat, rows: list[Cells]) -> PairFormat:
-    """Return the format with the columns of source and target and the number of header rows.
-    Raises FormatError if only one column is text, or if it is not certain which two to use."""
-    header = int(is_header(rows))
-    body = rows[header:]
-    texts = text_columns(body)
-    columns = (0, 1)
-    if header and len(texts) > 2:
-        named = [i for i, cell in enumerate(rows[0]) if i in texts and header_word(cell)]
-        if len(named) != 2:
-            raise _uncertain(
-                format.description,
-                f"{len(texts)} columns have texts and the header does not say which two to use",
-            )
-        texts = named
-    n = min(map(len, body), default=2)
-    if n > 2:
-        if len(texts) < 2:
-            raise FormatError(
-                "has only one column of text, besides ids, numbers or language codes; a pair needs "
-                "a source and a target"
-            )
-        columns = (texts[0], texts[1])
-        labels = [column for column in columns if has_labels(body, column)]
-        if labels and any(not has_labels(body, column) for column in texts[2:]):
-            raise _uncertain(
-                format.description, f"column {labels[0] + 1} has only a few different values"
-            )
-    elif n == 2 and is_numbered_list(body):
-        raise _uncertain(format.description, "the first column may be a number, not a source")
-    description = format.description
-    if header:
-        description += "; the first line is a header"
-    if columns != (0, 1):
-        description += "; columns {} and {}".format(*(column + 1 for column in columns))
-    return replace(
-        format,
-        columns=columns,
-        header=header,
-        description=description,
-        max_cells=max(map(len, body), default=0),
-    )

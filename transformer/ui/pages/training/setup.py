@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -357,10 +357,31 @@ def _own_pairs(current: Draft) -> None:
 
 
 def _read(current: Draft, text: str, name: str, max_bytes: int) -> own_pairs.Reading:
-    """Return the pairs of a text, which are read again only if the text has changed."""
+    """Return the pairs of a text, which are read again only if the text has changed. Ask for the
+    columns of source and target if they are not clear."""
     if current.reading is None or current.reading[:2] != (text, name):
         current.reading = text, name, own_pairs.read(text, name, max_bytes)
-    return current.reading[2]
+    reading = current.reading[2]
+    if reading.cells and (columns := _chosen_columns(current, reading.cells)):
+        return own_pairs.read(text, name, max_bytes, columns)
+    return reading
+
+
+def _chosen_columns(current: Draft, cells: Sequence[str]) -> own_pairs.Columns | None:
+    """Draw two fields for the columns of source and target; return them once they are chosen."""
+    with st.container(horizontal=True):
+        source, target = (
+            st.selectbox(
+                f"Column of the {side}",
+                range(len(cells)),
+                index=None,
+                format_func=lambda column: f"{column + 1}: {cells[column][:40]}",
+                placeholder="Choose a column",
+                key=f"{side}-column-{current.number}",
+            )
+            for side in ("source", "target")
+        )
+    return None if source is None or target is None or source == target else (source, target)
 
 
 def _preview(pairs: own_pairs.Pairs, layout: str) -> None:
