@@ -154,8 +154,10 @@ def probe_links(folder: JobFolder, labels: Sequence[Mapping[str, Sequence[str]]]
     if not isinstance(config, TaskRun) or config.task not in TASKS:
         return []
     options = tuple(sorted(config.options.items()))
-    chosen_links = {(e.src, e.tgt): e.alignment or () for e in TASKS[config.task].probes}
-    alignments = []
+    chosen_links: dict[tuple[str, str], Links] = {
+        (e.src, e.tgt): e.alignment or () for e in TASKS[config.task].probes
+    }
+    alignments: list[Links] = []
     for label in labels:
         source, target = (
             " ".join(token.removeprefix("▁") for token in label[side][:-1])
