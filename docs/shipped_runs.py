@@ -36,7 +36,7 @@ from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import make_run_config  # noqa: E402
 from transformer.training.run_folder import RunFolder, Snapshot  # noqa: E402
 from transformer.training.train_folder import train_run  # noqa: E402
-from transformer.ui.pages.training.draft import probes  # noqa: E402
+from transformer.ui.pages.training.probes import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
 MAX_FILM_STEPS = 20

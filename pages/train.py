@@ -7,21 +7,21 @@ import streamlit as st
 from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import (
     Train,
-    draft,
-    example_runs,
+    cards,
+    form,
     here,
     layer_race,
     race_cards,
     race_page,
+    run_list,
     run_page,
-    setup,
 )
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, page
 from transformer.ui.widgets.callbacks import show_refusal
 
 with page.page_without_model("pages/train.py"):
-    owner, view, current_draft = visitor.ensure_id(), state.view(Train), draft.current()
+    owner, view = visitor.ensure_id(), state.view(Train)
     show_refusal("train")
     if view.here:
         here.show()
@@ -31,19 +31,17 @@ with page.page_without_model("pages/train.py"):
         layer_race.show(live_jobs.jobs(), owner)
     elif view.race:
         race_page.show(live_jobs.jobs(), owner, view.race)
-    elif current_draft:
-        setup.form(current_draft)
+    elif view.form:
+        form.show(view.form)
     else:
         frame.lead_text(
             "Train a small model and watch its attention form. The blue **Train** trains it on the "
             "server, which goes on when you leave; **Train in this tab** trains it here, where you "
             "can switch heads off meanwhile."
         )
-        cost_slots = example_runs.cards()
-        example_runs.own_runs(owner)
-        with st.expander("More tasks and races"):
-            cost_slots += example_runs.more_tasks()
+        cards.show()
+        run_list.own_runs(owner)
+        with st.expander("More runs"):
             race_cards.section(live_jobs.jobs(), owner)
-            example_runs.shipped_runs()
-            example_runs.other_runs(owner)
-        example_runs.fill_costs(cost_slots)
+            run_list.shipped_runs()
+            run_list.other_runs(owner)

@@ -159,11 +159,10 @@ def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) 
     expect(bob.get_by_role("link", name="Broken Transformers")).to_be_visible()
 
     follow_link(bob, "Train")
-    bob.get_by_text("More tasks and races").click()
-    bob.locator(".st-key-train-addition button").click()  # the example run that takes longest
+    bob.locator(".st-key-train-french button").click()
     bob.wait_for_url(re.compile(r"run="))
     card = teacher.locator(".hu-wall-card", has_text="Student 2")
-    expect(card).to_contain_text("Add two numbers")  # appears without a click
+    expect(card).to_contain_text("Where French puts adjectives")  # appears without a click
     expect(card.locator("canvas")).to_be_visible()
     expect(card).to_contain_text(re.compile("step .* loss"))
     card.click()

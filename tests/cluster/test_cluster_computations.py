@@ -21,9 +21,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import cluster_executor
 from transformer.cluster.executor import ClusterExecutor
 from transformer.jobs import ComputationService, Limits
-from transformer.jobs.computation import KINDS, report_computation
-from transformer.jobs.queue import Queue
-from transformer.jobs.worker_pool import WorkerPool
+from transformer.jobs.computation import report_computation
 
 
 @pytest.fixture
@@ -82,15 +80,9 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
         wait_for_status(service, submit(service, tmp_path, "quick", visitor="ann"), "done")
 
 
-def test_measured_training_steps_stay_on_this_machine(tmp_path: Path) -> None:
-    make = cluster_executor(Limits(executor="dask", scheduler="tcp://127.0.0.1:1"))
-    executor_types = {name: type(make(Queue(tmp_path, kind))) for name, kind in KINDS.items()}
-    assert executor_types == {"corpus": ClusterExecutor, "step": WorkerPool}
-
-
 def _workers(service: ComputationService) -> int:
     """Return the number of workers that the scheduler knows."""
-    executor = service._executors["corpus"]
+    executor = service._executor
     assert isinstance(executor, ClusterExecutor)
     executor.start()
     return executor._n_slots

@@ -25,7 +25,7 @@ from transformer.figures.state import state_of
 from transformer.jobs.shipped import shipped_folders
 from transformer.measures.film_steps import film_steps
 from transformer.measures.role_rules import NONE, Role, aligned_share, roles
-from transformer.ui.pages.training.curves import probe_links
+from transformer.ui.pages.training.probes import probe_links
 from transformer.ui.services import models
 
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]

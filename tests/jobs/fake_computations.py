@@ -17,21 +17,18 @@ LIMITS = Limits(nice=3)
 SubmitAction = Callable[..., str]
 
 
-def fake_computation(
-    root: Path, action: str, kind: str = "corpus", **arguments: object
-) -> Computation:
-    return Computation(FUNCTION, {"action": action, "root": str(root), **arguments}, kind)
+def fake_computation(root: Path, action: str, **arguments: object) -> Computation:
+    return Computation(FUNCTION, {"action": action, "root": str(root), **arguments})
 
 
 def submit(
     service: ComputationService,
     root: Path,
     action: str,
-    kind: str = "corpus",
     visitor: str = "me",
     **arguments: object,
 ) -> str:
-    return service.submit(fake_computation(root, action, kind, **arguments), visitor=visitor)
+    return service.submit(fake_computation(root, action, **arguments), visitor=visitor)
 
 
 def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str) -> Any:

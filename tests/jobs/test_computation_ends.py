@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from tests.jobs.fake_computations import (
     LIMITS,
     TIMEOUT_SECONDS,
     SubmitAction,
-    fake_computation,
     starts,
     submit,
     wait_for,
@@ -27,7 +25,7 @@ from tests.jobs.fake_computations import (
     wait_until_half_done,
 )
 from transformer.jobs import ComputationService, JobError, Limits
-from transformer.jobs.computation import DISK_FULL, KINDS, _remove_oldest
+from transformer.jobs.computation import DISK_FULL, KIND, _remove_oldest
 from transformer.jobs.folder import JobFolder
 from transformer.text.files import write_json
 
@@ -53,20 +51,16 @@ def test_a_computation_without_enough_memory_fails_alone(
 
 def test_the_process_is_reused_and_replaced_if_killed_or_interrupted(tmp_path: Path) -> None:
     """A job that is cancelled may leave half imported modules behind."""
-    kinds = {
-        name: replace(KINDS["corpus"], idle_seconds=TIMEOUT_SECONDS) for name in ("corpus", "step")
-    }
-    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
+    kind = replace(KIND, idle_seconds=TIMEOUT_SECONDS)
+    with ComputationService(tmp_path, LIMITS, kind=kind) as service:
 
-        def process_id(action: str, kind: str = "corpus", **arguments: int) -> int:
-            key = submit(service, tmp_path, action, kind, **arguments)
+        def process_id(action: str, **arguments: int) -> int:
+            key = submit(service, tmp_path, action, **arguments)
             wait_for_status(service, key, "done")
             return int(service.result(key)["process"])
 
         first = process_id("prints")
         assert process_id("quick") == first
-        # Short computations do not wait for long ones.
-        assert process_id("quick", "step") != first
         killed = psutil.Process(first)
         killed.kill()
         psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)
@@ -80,8 +74,8 @@ def test_the_process_is_reused_and_replaced_if_killed_or_interrupted(tmp_path: P
 
 def test_an_idle_process_ends(tmp_path: Path) -> None:
     children = leaks.children()
-    kinds = {"corpus": replace(KINDS["corpus"], idle_seconds=0.1)}
-    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
+    kind = replace(KIND, idle_seconds=0.1)
+    with ComputationService(tmp_path, LIMITS, kind=kind) as service:
         wait_for_status(service, submit(service, tmp_path, "quick"), "done")
         wait_for(lambda: leaks.children() <= children)
         wait_for_status(
@@ -91,27 +85,15 @@ def test_an_idle_process_ends(tmp_path: Path) -> None:
         )
 
 
-def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
-    """A slider that is moved requests many values; the page then waits for the last one only."""
-    kinds = {"step": replace(KINDS["step"], abandoned_after=0.5)}
-    with ComputationService(tmp_path, LIMITS, kinds=kinds) as service:
-        waiting_key = submit(service, tmp_path, "waits", "step")
-        wait_until_half_done(service, waiting_key)
-        computations = [
-            fake_computation(tmp_path, "quick", "step", number=number) for number in range(30)
-        ]
-        keys = [service.submit(computation, visitor="me") for computation in computations]
-        assert service.status(keys[-1]).requests_ahead == 1  # the newest request is next
-        assert sum(service.status(key).live for key in keys) <= KINDS["step"].capacity
-        deadline = time.monotonic() + 0.6
-        while time.monotonic() < deadline:
-            service.status(waiting_key, "me")
-            time.sleep(0.1)
-        (tmp_path / "go").touch()
-        wait_for(
-            lambda: service.status(service.submit(computations[0], visitor="me")).status == "done"
-        )
-        assert sum(service.status(key).status == "done" for key in keys) <= 2
+def test_a_request_that_no_page_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
+    kind = replace(KIND, abandoned_after=0.5)
+    with ComputationService(tmp_path, LIMITS, kind=kind) as service:
+        running, waiting = (submit(service, tmp_path, "waits", number=n) for n in range(2))
+        wait_until_half_done(service, running)
+        wait_for(lambda: service.status(running).status == "absent")  # its worker ended it
+        last = submit(service, tmp_path, "quick")
+        wait_for(lambda: service.status(last, "me").status == "done")
+        assert service.status(waiting).status == "absent"
 
 
 def test_a_failed_computation_has_a_reason_and_can_be_repeated(

@@ -7,15 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.jobs.conftest import IdleExecutor, MakeIdleJobs, run_config
 from transformer.jobs import Computation, ComputationService, JobError
-from transformer.jobs.computation import KINDS
-from transformer.jobs.shares import Requester, check_quotas, seconds_until_turn
-
-CAPACITY, MAX_PER_VISITOR = KINDS["corpus"].capacity, KINDS["corpus"].max_per_visitor
+from transformer.jobs.computation import CAPACITY, KIND, MAX_PER_VISITOR
+from transformer.jobs.shares import Requester, check_quotas
 
 
 def exceeded_quota(holders: list[Requester], requester: Requester, count: int = 1) -> str:
@@ -81,7 +77,7 @@ def submit(service: ComputationService, name: str, visitor: str, address: str = 
     """Request a computation; the first one starts at once."""
     computation = Computation(name, {})
     key = service.submit(computation, visitor=visitor, address=address)
-    queue = service._queues["corpus"]
+    queue = service._queue
     if not any(entry.status == "running" for entry in queue.entries()):
         claim = queue.claim_next("worker")
         assert claim
@@ -110,10 +106,10 @@ def test_one_visitor_cannot_fill_the_queue(tmp_path: Path, service: ComputationS
 
 def test_abandoned_requests_are_dropped_first(service: ComputationService) -> None:
     running, waiting, polled = (submit(service, name, name) for name in ("r", "w", "p"))
-    long_ago = time.time() - KINDS["corpus"].abandoned_after - 1
+    long_ago = time.time() - KIND.abandoned_after - 1
     for key in (running, waiting):
         os.utime(service._folder(key).path / "job.json", (long_ago, long_ago))
-    assert service._queues["corpus"].is_abandoned(service._folder(running))
+    assert service._queue.is_abandoned(service._folder(running))
     submit(service, "new", "new")
     statuses = [service.status(key).status for key in (running, waiting, polled)]
     assert statuses == ["running", "absent", "waiting"]  # its worker ends the running one
@@ -126,33 +122,3 @@ def test_a_run_does_not_contain_its_owners_address(
     name = jobs.submit(run_config(), "ann", address="192.0.2.7")
     assert jobs.run(name).address == "192.0.2.7"
     assert "address" not in jobs.folder(name).config().to_dict()
-
-
-SECONDS = st.lists(st.integers(1, 50).map(float), max_size=8)
-
-
-def simulated_wait(remaining: list[float], queued: list[float], workers: int) -> float:
-    """Return the seconds until a worker is free for a new run, by simulating the queue.
-
-    `remaining` and `queued` are the seconds that the running and the queued runs need.
-    """
-    busy, queue, elapsed = sorted(remaining)[-workers:], [*queued], 0.0
-    while len(busy) >= workers or queue:
-        while queue and len(busy) < workers:
-            busy.append(queue.pop(0))
-        if len(busy) < workers:
-            break
-        step = min(busy)
-        elapsed += step
-        busy = [seconds - step for seconds in busy if seconds > step]
-    return elapsed
-
-
-@given(remaining=SECONDS, queued=SECONDS, workers=st.integers(1, 4))
-def test_waiting_times_equal_a_simulation_of_the_queue(
-    remaining: list[float], queued: list[float], workers: int
-) -> None:
-    remaining = remaining[:workers]
-    assert seconds_until_turn(remaining, queued, workers) == simulated_wait(
-        remaining, queued, workers
-    )

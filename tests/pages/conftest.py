@@ -27,7 +27,6 @@ from tests.pages.in_process import in_process_executor
 from transformer.figures.packing import unpack
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.worker_pool import WorkerPool
-from transformer.training.estimate import Estimate
 from transformer.ui.base.registry import PAGES, make_view
 from transformer.ui.base.streamlit_fixes import install
 from transformer.ui.services import live_jobs, memory_cache, shared
@@ -233,5 +232,4 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     service = Jobs(tmp_path / "runs", limits, executor=lambda queue: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
-    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return service

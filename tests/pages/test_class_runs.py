@@ -95,7 +95,7 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
 def test_a_run_of_several_students_has_one_card_with_their_names(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     for name in ("Ann", "Bob"):
-        press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
+        press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-reverse")
     [card] = run_cards(rerun(teacher))
     assert (card["owner"], card["curve"], card["accuracy"]) == ("Ann, Bob", [], None)
     folder = jobs.folder(card["name"])

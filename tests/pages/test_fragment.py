@@ -66,15 +66,6 @@ def home(visit: Visit) -> AppTest:
     return visit("app.py")
 
 
-def train(visit: Visit) -> AppTest:
-    return visit("pages/train.py")
-
-
-def form(visit: Visit) -> AppTest:
-    app = visit("pages/train.py")
-    return app.button(key="change-reverse").click().run()
-
-
 def queued_run(visit: Visit) -> AppTest:
     visit("pages/train.py")  # creates the folder of runs
     name = live_jobs.jobs().submit(make_run_config("copy"), "visitor-1")
@@ -89,7 +80,7 @@ def findings(visit: Visit) -> AppTest:
     return visit("pages/research.py", experiment="findings")
 
 
-PAGES = [home, train, form, queued_run, roles, findings]
+PAGES = [home, queued_run, roles, findings]
 
 
 def check_fragments(messages: Messages) -> None:

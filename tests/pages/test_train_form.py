@@ -1,39 +1,32 @@
-"""The form of the Train page: its defaults, invalid values, and the cost of a run."""
+"""The form of the Train page: its defaults, invalid values, and own sentence pairs."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import streamlit as st
 
 from tests.pages.conftest import Visit, button, messages, visible_text
 from tests.pages.train_visits import (
     PAGE,
     PAIRS,
     TSV,
-    labels,
     number_field,
-    open_form,
 )
 from transformer.jobs import Jobs
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings
-from transformer.ui.pages.training import draft, own_pairs, setup
+from transformer.ui.pages.training import own_pairs
 from transformer.ui.services.uploads import decode_text
 
 
-def test_the_form_opens_with_the_examples_settings_and_trains_them(
-    visit: Visit, jobs: Jobs
-) -> None:
-    app = open_form(visit(PAGE), "sort")
+def test_the_form_opens_with_the_tasks_settings_and_trains_them(visit: Visit, jobs: Jobs) -> None:
+    app = visit(PAGE, form="sort")
     assert TASKS["sort"].explanation in visible_text(app)
     assert TASKS["sort"].look_for in visible_text(app)
     assert number_field(app, "Steps").value == default_settings("sort")["steps"]
-    number_field(app, "Steps").set_value(30).run()
-    number_field(app, "Longest").set_value(4).run()
-    number_field(app, "Learning rate").set_value(0.001).run()
-    next(menu for menu in app.selectbox if menu.label == "Score function").select("additive").run()
+    number_field(app, "Steps").set_value(30)
+    number_field(app, "Longest").set_value(4)
+    number_field(app, "Learning rate").set_value(0.001)
+    next(menu for menu in app.selectbox if menu.label == "Score function").select("additive")
     button(app, "Train").click().run()
     config = jobs.folder(jobs.runs()[0].name).config().to_dict()
     assert config["training"]["steps"] == 30
@@ -41,35 +34,28 @@ def test_the_form_opens_with_the_examples_settings_and_trains_them(
     assert config["data"]["options"]["longest"] == 4
     assert config["model"]["score"] == "additive"
     assert config["model"]["d_model"] == 64
+    assert app.query_params["run"] == jobs.runs()[0].name
+    assert "form" not in app.query_params
 
 
-def test_a_late_message_of_the_closed_form_does_not_reopen_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A slow browser sends such a message when it first shows the run."""
-    session: dict[str, Any] = {"task-1": "copy"}
-    monkeypatch.setattr(st, "session_state", session)
-    setup._change_task("task-1")
-    assert draft.current() is None
-    draft.open_form("reverse")
-    setup._change_task("task-1")
-    assert session["draft"] == draft.Draft("copy", number=2)
+def test_the_form_without_changes_trains_the_run_of_the_card(visit: Visit, jobs: Jobs) -> None:
+    """Equal runs of two visitors are trained once."""
+    for task in ("reverse", "french"):
+        visit(PAGE).button(f"train-{task}").click().run()
+        button(visit(PAGE, form=task), "Train").click().run()
+    assert [len(run.holders) for run in jobs.runs()] == [2, 2]
 
 
-def test_every_setting_can_be_reset_alone_and_with_all_others(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "reverse")
-    steps = default_settings("reverse")["steps"]
-    assert "Reset all settings" not in labels(app)
-    number_field(app, "Steps").set_value(31).run()
-    number_field(app, "Heads").set_value(8).run()
-    button(app, f"Reset to {steps}").click().run()
-    assert number_field(app, "Steps").value == steps
-    assert number_field(app, "Heads").value == 8
-    number_field(app, "Letters").set_value(5).run()
-    button(app, "Reset all settings").click().run()
-    assert number_field(app, "Heads").value == 4
-    assert number_field(app, "Letters").value == 10
-    assert "Reset all settings" not in labels(app)
+def test_another_task_opens_its_form(visit: Visit, jobs: Jobs) -> None:
+    app = visit(PAGE, form="reverse")
+    app.selectbox[0].select("addition").run()
+    assert app.query_params["form"] == "addition"
+    assert TASKS["addition"].explanation in visible_text(app)
+    button(app, "Train").click().run()
+    assert [run.task for run in jobs.runs()] == ["addition"]
+    app = visit(PAGE, form="no such task")
+    assert "it must be one of" in messages(app)[0]
+    assert app.button("train-reverse")
 
 
 @pytest.mark.parametrize(
@@ -80,29 +66,26 @@ def test_every_setting_can_be_reset_alone_and_with_all_others(visit: Visit, jobs
         ("Batch", 65_536, "A step would have 65,536 positions; this app allows at most 16,384."),
     ],
 )
-def test_invalid_settings_are_reported_and_disable_the_button(
+def test_invalid_settings_are_reported_and_stay_in_the_form(
     visit: Visit, jobs: Jobs, label: str, value: int, message: str
 ) -> None:
-    app = open_form(visit(PAGE), "reverse")
-    assert not button(app, "Train").disabled
-    number_field(app, label).set_value(value).run()
+    app = visit(PAGE, form="reverse")
+    number_field(app, label).set_value(value)
+    button(app, "Train").click().run()
     assert len(messages(app)) == 1
     assert messages(app)[0].endswith(message)
-    assert button(app, "Train").disabled
+    assert number_field(app, label).value == value
+    assert not jobs.runs()
 
 
 def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "own")
+    app = visit(PAGE, form="own")
+    button(app, "Train").click().run()
     assert "Add sentence pairs first" in messages(app)[0]
-    assert button(app, "Train").disabled
     app.text_area[0].set_value(TSV).run()
     assert not messages(app)
     assert "30 pairs (a tab between source and target), 1 of them held out" in visible_text(app)
     assert ">cat 2</th><td>chat 2</td>" in visible_text(app)
-    number_field(app, "Steps").set_value(30).run()  # the text is kept and not sent again
-    assert app.text_area[0].value == TSV
-    assert not app.text_area[0].proto.default
-    assert not app.text_area[0].proto.set_value
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}
@@ -126,14 +109,16 @@ def test_steps_that_fit_many_pairs_are_estimated_from_some() -> None:
 def test_invalid_pairs_are_rejected_in_one_sentence(
     visit: Visit, jobs: Jobs, text: str, message: str
 ) -> None:
-    app = open_form(visit(PAGE), "own")
+    app = visit(PAGE, form="own")
     app.text_area[0].set_value(text).run()
     assert any(message in displayed for displayed in messages(app))
-    assert button(app, "Train").disabled
+    button(app, "Train").click().run()
+    assert any(message in displayed for displayed in messages(app))
+    assert not jobs.runs()
 
 
 def test_the_page_asks_for_columns_that_are_not_clear(visit: Visit, jobs: Jobs) -> None:
-    app = open_form(visit(PAGE), "own")
+    app = visit(PAGE, form="own")
     rows = [f"{n}\tcat {n}\tKatze {n}\tchat {n}\n" for n in range(30)]
     app.text_area[0].set_value("".join(rows).replace(" ", " the ")).run()
     reason = "3 columns have texts and no header says which two to use"
@@ -164,16 +149,12 @@ def test_a_file_must_be_utf_8_and_the_layout_is_named() -> None:
     assert (pairs, layout) == (PAIRS, "a tab between source and target")
 
 
-def test_few_pairs_get_few_steps_and_a_selected_number_stays(visit: Visit, jobs: Jobs) -> None:
+def test_few_pairs_get_few_steps(visit: Visit, jobs: Jobs) -> None:
     """Twenty pairs once got 3,000 steps, each of which trained on all of them."""
-    app = open_form(visit(PAGE), "own")
+    app = visit(PAGE, form="own")
     assert number_field(app, "Steps").value == own_pairs.MAX_STEPS
     app.text_area[0].set_value(TSV).run()
     assert number_field(app, "Steps").value == own_pairs.MIN_STEPS
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert run.steps == own_pairs.MIN_STEPS
-    app = open_form(visit(PAGE), "own")
-    number_field(app, "Steps").set_value(41).run()
-    app.text_area[0].set_value(TSV).run()
-    assert number_field(app, "Steps").value == 41

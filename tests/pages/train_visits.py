@@ -26,12 +26,6 @@ def labels(app: AppTest) -> set[str]:
     return {element.label for element in app.button}
 
 
-def open_form(app: AppTest, task: str) -> AppTest:
-    app.button(f"change-{task}").click().run()
-    assert not app.exception
-    return app
-
-
 def number_field(app: AppTest, label: str) -> Any:
     return next(element for element in app.number_input if element.label == label)
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from tests.session import SessionDict
 from transformer.ui.base import state, visitor
-from transformer.ui.pages.training import Train, example_runs, finished_run, race_cards
+from transformer.ui.pages.training import Train, cards, finished_run, race_cards
 from transformer.ui.services import live_classes, live_jobs
 
 
@@ -45,20 +45,18 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> FakeJobs:
 
 def test_a_double_click_starts_one_run(jobs: FakeJobs) -> None:
     for _ in range(2):
-        example_runs._start(example_runs.EXAMPLE_RUNS[0])
+        cards._start("reverse")
     assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).run == "run-1"
     state.change(run="")
-    example_runs._start(example_runs.EXAMPLE_RUNS[0])  # a later, separate click
+    cards._start("reverse")  # a later, separate click
     assert state.view(Train).run == "run-2"
 
 
 def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
     state.change(run="existing")
     for _ in range(2):
-        live_jobs.start_run(
-            example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), open_run="existing"
-        )
+        live_jobs.start_run(cards.run_config("reverse"), open_run="existing")
     assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).run == "run-1"
 

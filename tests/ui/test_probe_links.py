@@ -12,7 +12,7 @@ from transformer.figures.packing import unpack
 from transformer.jobs.folder import JobFolder
 from transformer.training.run_config import TaskRun
 from transformer.ui.pages.training import curves
-from transformer.ui.pages.training.curves import probe_links
+from transformer.ui.pages.training.probes import probe_links
 
 RUNS = Path(__file__).resolve().parents[2] / "checkpoints" / "runs"
 

@@ -9,10 +9,13 @@ from hypothesis import strategies as st
 
 from tests.hostile import TEXTS, check_message
 from transformer.analysis.corpora import Corpus
-from transformer.training.estimate import workload
-from transformer.training.recipe import make_run_config
 from transformer.ui.pages.research.corpus import corpus_of_upload
-from transformer.ui.pages.training.own_pairs import read_with_layout
+from transformer.ui.pages.training.own_pairs import (
+    MAX_STEPS,
+    MIN_STEPS,
+    fitting_steps,
+    read_with_layout,
+)
 from transformer.ui.services.uploads import decode_text
 
 MAX_PAIR_BYTES = 100_000
@@ -38,6 +41,6 @@ def test_pairs_and_corpora_are_read_or_rejected(content: bytes) -> None:
         check_message(error)
     try:
         pairs, _ = read_with_layout(decode_text(content, "a.tsv"), "a.tsv", MAX_PAIR_BYTES)
-        assert workload(make_run_config(), pairs).n_src > 0
+        assert MIN_STEPS <= fitting_steps(pairs, 1536) <= MAX_STEPS
     except ValueError as error:
         check_message(error)

@@ -17,13 +17,9 @@ from collections.abc import Callable
 from transformer.cluster.executor import ClusterExecutor
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
-from transformer.jobs.worker_pool import Executor, WorkerPool
+from transformer.jobs.worker_pool import Executor
 
 
 def cluster_executor(limits: Limits) -> Callable[[Queue], Executor]:
-    """Return a factory of executors for queues; jobs that measure this machine stay here."""
-
-    def make(queue: Queue) -> Executor:
-        return WorkerPool(queue) if queue.kind.local_only else ClusterExecutor(queue, limits)
-
-    return make
+    """Return a factory of executors for queues."""
+    return lambda queue: ClusterExecutor(queue, limits)

@@ -19,7 +19,6 @@ import hashlib
 import importlib
 import json
 import os
-import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,14 +27,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from transformer.app_folders import PACKAGE
 from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import Limits, cores
-from transformer.jobs.queue import Entry, Kind, Queue
+from transformer.jobs.queue import Entry, Kind, Queue, queue_order
 from transformer.jobs.shares import Requester, address_quota, check_quotas
 from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.text.files import read_json, read_json_or_empty, write_json
@@ -47,33 +45,12 @@ if TYPE_CHECKING:
 EXCLUDED_PACKAGES = ("cli", "cluster", "jobs", "ui")
 """Packages that only request or display results; changes in them do not invalidate stored
 results."""
-_SERVER_ID = secrets.token_hex(8)  # so that timings are not reused after a restart of the server
-
-
-KINDS: Mapping[str, Kind] = MappingProxyType(
-    {
-        # A result over a thousand sentences has about 500 kB; all findings at once are 20 requests.
-        "corpus": Kind(
-            "corpus",
-            hint="take fewer sentences",
-            idle_seconds=5,
-            abandoned_after=180,
-        ),
-        "step": Kind(
-            "step",
-            seconds=120,  # it takes about one second, the first one longer
-            hint="take a smaller model, or a smaller batch",
-            idle_seconds=60,
-            abandoned_after=5,
-            newest_first=True,
-            capacity=16,
-            max_results=256,
-            local_only=True,
-        ),
-    }
-)
-"""The kinds of computations; each has its own workers, so that short ones never wait for long
-ones."""
+KIND = Kind("corpus", hint="take fewer sentences", idle_seconds=5, abandoned_after=180)
+"""The kind of all computations, without the operator's limits."""
+CAPACITY, MAX_PER_VISITOR = 44, 20
+"""Maximum unfinished computations in all and of one visitor; all findings at once are 20."""
+MAX_RESULTS = 80
+"""Number of results to keep; one over a thousand sentences has about 500 kB."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +63,6 @@ class Computation:
             It returns a JSON-serialisable dict and raises ValueError for invalid arguments.
         arguments: JSON-serialisable. Folders of checkpoints are "checkpoint", or the first of each
             pair in "models": a cluster sends these to the machine that computes.
-        kind: one of `KINDS`.
         identity: the arguments that determine the result; default: all.
         subject: a key that several computations share; `ComputationService.latest` has the last
             result of each. "": only equal requests see the result.
@@ -94,7 +70,6 @@ class Computation:
 
     function: str
     arguments: Mapping[str, Any]
-    kind: str = "corpus"
     identity: Sequence[Any] = ()
     subject: str = ""
 
@@ -103,7 +78,7 @@ class Computation:
         """Hash of code, function and identity; the name of the result's folder."""
         content = [fingerprint(), self.function, self.identity or self.arguments]
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        return f"{self.kind}-{digest[:24]}"
+        return f"{KIND.name}-{digest[:24]}"
 
 
 @lru_cache
@@ -136,12 +111,6 @@ def report_computation(
     return Computation(
         "transformer.analysis.reports:compute", arguments, identity=(digest, corpus.hash, report)
     )
-
-
-def step_timing_computation(workload: Mapping[str, Any]) -> Computation:
-    """Return the computation that times one training step on this machine, once per server."""
-    identity = (_SERVER_ID, workload)
-    return Computation("transformer.training.estimate:compute", workload, "step", identity)
 
 
 RESULTS_FOLDER = ".results"
@@ -234,7 +203,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         root: str | os.PathLike[str],
         limits: Limits = DEFAULT_LIMITS,
         *,
-        kinds: Mapping[str, Kind] = KINDS,
+        kind: Kind = KIND,
         executor: Callable[[Queue], Executor] = WorkerPool,
     ) -> None:
         """Open the folder of results.
@@ -242,16 +211,13 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         Args:
             root: the folder of runs; results are in a hidden subfolder.
             limits: maximum time and memory of a computation, and its priority.
-            executor: creates what executes the computations of each kind.
+            executor: creates what executes the computations.
 
         Raises JobError if the folder cannot be created or written.
         """
         self._root = Path(root).resolve()
-        self._queues = {
-            name: Queue(self._root / RESULTS_FOLDER, _with_limits(replace(kind, name=name), limits))
-            for name, kind in kinds.items()
-        }
-        self._executors = {name: executor(queue) for name, queue in self._queues.items()}
+        self._queue = Queue(self._root / RESULTS_FOLDER, _with_limits(kind, limits))
+        self._executor = executor(self._queue)
 
     def submit(self, computation: Computation, *, visitor: str, address: str = "") -> str:
         """Queue a computation unless its result exists; return its key.
@@ -262,7 +228,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         Raises JobError if there are too many requests, in total, of this visitor or this address,
         or the request cannot be written.
         """
-        key, queue = computation.key, self._queues[computation.kind]
+        key, queue = computation.key, self._queue
         folder = self._folder(key)
         if self._result_path(key).is_file():
             return key
@@ -273,7 +239,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 folder.change_job(holders=[*visitors], deleted=False)
                 folder.write_control(command="run")
             else:
-                self._check_capacity(queue, entries, Requester(visitor, address))
+                _check_capacity(entries, Requester(visitor, address))
                 config: dict[str, Any] = {"function": computation.function}
                 config |= {"arguments": dict(computation.arguments), "subject": computation.subject}
                 turn = 1 + max((entry.turn for entry in entries), default=0)
@@ -281,34 +247,15 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 new = queue.add(key, {"config.json": json.dumps(config).encode()}, job)
                 queue.remove(folder)
                 queue.publish(new)
-                _remove_oldest(queue.folders(), queue.kind.max_results)
-        self._executors[computation.kind].wake()
+                _remove_oldest(queue.folders(), MAX_RESULTS)
+        self._executor.wake()
         return key
-
-    def _check_capacity(self, queue: Queue, entries: Sequence[Entry], requester: Requester) -> None:
-        """Raise JobError if there are too many jobs; drop the oldest one of newest-first ones."""
-        kind = queue.kind
-        if kind.newest_first:
-            for oldest in queue.order(entries)[kind.capacity - 1 :]:
-                queue.remove(self._folder(oldest.name))
-            return
-        check_quotas(
-            [entry.requested_by for entry in entries],
-            requester,
-            "wait for one, or cancel one of yours",
-            visitor=(kind.max_per_visitor, "you have {} measurements in progress"),
-            address=(
-                address_quota(kind.capacity),
-                "{} measurements from your address are in progress",
-            ),
-            total=(kind.capacity, "{} measurements are in progress"),
-        )
 
     def status(self, key: str, visitor: str = "") -> ComputationStatus:
         """Return the status, for a page to show at every rerun."""
         if self._result_path(key).is_file():
             return ComputationStatus(key, "done", 1.0)
-        folder, queue, executor = self._folder(key), self._queue(key), self._executor(key)
+        folder, queue, executor = self._folder(key), self._queue, self._executor
         status, job = folder.status(), folder.job()
         if status in ("queued", "running") and not job.get("deleted"):
             if error := executor.startup_error():
@@ -323,7 +270,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             else:
                 executor.wake()  # it may be of an earlier server
                 entries = queue.entries()
-                names = [entry.name for entry in queue.order(entries)]
+                names = [entry.name for entry in queue_order(entries)]
                 running = sum(entry.status == "running" for entry in entries)
                 ahead = running + (names.index(key) if key in names else 0)
             if ahead:
@@ -363,7 +310,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
     def cancel(self, key: str, visitor: str) -> None:
         """Withdraw a visitor's request; the computation is cancelled if no other visitor has
         requested it."""
-        folder, queue = self._folder(key), self._queue(key)
+        folder, queue = self._folder(key), self._queue
         with as_job_error("the measurement could not be cancelled"), queue.locked():
             holders, status = folder.holders(), folder.status()
             if status not in ("queued", "running") or visitor not in holders:
@@ -375,8 +322,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
 
     def close(self) -> None:
         """End the workers; computations that they executed are queued again."""
-        for executor in self._executors.values():
-            executor.close()
+        self._executor.close()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -387,11 +333,17 @@ class ComputationService(AbstractContextManager["ComputationService"]):
     def _result_path(self, key: str) -> Path:
         return self._root / RESULTS_FOLDER / key / RESULT
 
-    def _queue(self, key: str) -> Queue:
-        return self._queues[key.partition("-")[0]]
 
-    def _executor(self, key: str) -> Executor:
-        return self._executors[key.partition("-")[0]]
+def _check_capacity(entries: Sequence[Entry], requester: Requester) -> None:
+    """Raise JobError if there are too many unfinished computations for another one."""
+    check_quotas(
+        [entry.requested_by for entry in entries],
+        requester,
+        "wait for one, or cancel one of yours",
+        visitor=(MAX_PER_VISITOR, "you have {} measurements in progress"),
+        address=(address_quota(CAPACITY), "{} measurements from your address are in progress"),
+        total=(CAPACITY, "{} measurements are in progress"),
+    )
 
 
 def _with_limits(kind: Kind, limits: Limits) -> Kind:
@@ -400,7 +352,7 @@ def _with_limits(kind: Kind, limits: Limits) -> Kind:
         nice=limits.nice,
         memory=limits.memory,
         threads=max(1, cores() // 2),
-        seconds=kind.seconds or 60 * limits.pass_minutes,
+        seconds=60 * limits.pass_minutes,
     )
 
 

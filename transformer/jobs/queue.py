@@ -43,13 +43,6 @@ class Kind:
         hint: advice to the user if a job takes too long or too much memory.
         idle_seconds: seconds without a job after which a worker ends to free its memory; 0: never.
         abandoned_after: seconds after which a job is dropped that no page asks for; 0: never.
-        newest_first: last in, first out, and the oldest job is dropped if the queue is full;
-            otherwise each visitor's first job comes before any second one, and excess jobs are
-            refused.
-        capacity: maximum number of unfinished jobs; one network address may have half of them.
-        max_per_visitor: maximum number of unfinished jobs of one visitor.
-        max_results: number of results to keep; the least recently used are deleted first.
-        local_only: whether its jobs measure this machine, so that they must not run elsewhere.
     """
 
     name: str = ""
@@ -64,11 +57,6 @@ class Kind:
     hint: str = ""
     idle_seconds: float = 0.0
     abandoned_after: float = 0.0
-    newest_first: bool = False
-    capacity: int = 44
-    max_per_visitor: int = 20
-    max_results: int = 80
-    local_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,13 +144,6 @@ class Queue:
         """Return the queued and running jobs that nobody has deleted."""
         return [entry for folder in self.folders() if (entry := _read_entry(folder))]
 
-    def order(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Return the queued ones, next one first."""
-        if not self.kind.newest_first:
-            return queue_order(entries)
-        waiting = [entry for entry in entries if entry.status == "queued"]
-        return sorted(waiting, key=lambda entry: self._job(entry).asked_at, reverse=True)
-
     def _job(self, entry: Entry) -> JobFolder:
         return JobFolder(self.root / entry.name)
 
@@ -233,7 +214,7 @@ class Queue:
         """Claim the next queued job and set its status to "running"; None if none is queued. Raises
         OSError if its state cannot be written; it then stays queued."""
         with self.locked():
-            for entry in self.order(self.drop_abandoned()):
+            for entry in queue_order(self.drop_abandoned()):
                 folder = self._job(entry)
                 lock = try_lock(folder.lock_path)
                 if lock is None:  # another process is about to release it

@@ -1,4 +1,4 @@
-"""Fair-share quotas of visitors and addresses, the order of the queue, and waiting times.
+"""Fair-share quotas of visitors and addresses, and the order of the queue.
 
 A visitor is identified by a cookie, which can be deleted; an address is harder to change, but a
 class may share one. So a visitor's quota is small, an address gets at most half, and the first
@@ -7,7 +7,6 @@ request of an address is accepted even if the capacity is used up.
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
@@ -89,23 +88,3 @@ def _round_robin(
         keyed.append((counts[owner(item)], item))
         counts[owner(item)] += 1
     return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]  # the sort is stable
-
-
-def seconds_until_turn(
-    remaining: Sequence[float | None], ahead: Sequence[float | None], workers: int
-) -> float | None:
-    """Return the seconds until a worker is free for the run after `ahead`; None if unknown.
-
-    Args:
-        remaining: remaining seconds of each running run.
-        ahead: seconds that each queued run ahead will take, the next first.
-        workers: number of workers, each with one run at a time.
-    """
-    if any(seconds is None for seconds in (*remaining, *ahead)):
-        return None
-    free_at = sorted(seconds or 0.0 for seconds in remaining)
-    free_at = [0.0] * (workers - len(free_at)) + free_at[-workers:]
-    heapq.heapify(free_at)
-    for seconds in ahead:
-        heapq.heapreplace(free_at, free_at[0] + (seconds or 0.0))
-    return free_at[0]

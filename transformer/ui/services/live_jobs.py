@@ -15,11 +15,9 @@ from transformer.jobs import (
     RunInfo,
     runs_folder,
 )
-from transformer.jobs.computation import step_timing_computation
 from transformer.jobs.limits import LIMITS_VARIABLE, machine_memory
 from transformer.jobs.queue import Queue
 from transformer.jobs.worker_pool import Executor, WorkerPool
-from transformer.training.estimate import Estimate, total_estimate, workload
 from transformer.training.run_config import TrainingRun
 from transformer.ui.base import state, visitor
 from transformer.ui.services import live_classes, models, shared
@@ -83,7 +81,7 @@ def start_run(config: TrainingRun, pairs: bytes = b"", open_run: str = "") -> No
         first=live_classes.is_teacher(),
         reuse=True,
     )
-    state.change(run=name)
+    state.change(run=name, form="")
 
 
 def run_info(name: str) -> RunInfo:
@@ -105,26 +103,8 @@ def runs() -> list[RunInfo]:
 
 @st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
 def recent_runs(service: Jobs) -> list[RunInfo]:
-    """Return all runs, at most a second old, read once for all sessions, as a whole class may wait.
-    Raises JobError."""
+    """Return all runs, at most a second old, read once for all sessions. Raises JobError."""
     return service.runs()
-
-
-def time_estimate(
-    config: TrainingRun, pairs: tuple[tuple[str, str], ...] = ()
-) -> Estimate | str | None:
-    """Return the estimated cost of a run, or why it is unknown, or None while a separate process
-    measures it; call again later."""
-    timing = step_timing_computation(workload(config, pairs).to_dict())
-    status = computation_service().status(timing.key)
-    if status.status == "failed":
-        return f"its time cannot be estimated: {status.reason}"
-    if status.status != "done":
-        # On every call, as this renews the request.
-        computation_service().submit(timing, visitor="")
-        return None
-    result = computation_service().result(timing.key)
-    return total_estimate(config, int(result["weights"]), float(result["seconds"]))
 
 
 def computation_service() -> ComputationService:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.training.estimate import Estimate
-
 
 def duration(seconds: float) -> str:
     """Format a rounded duration: "8 s", "2 min", "1 h 20 min"."""
@@ -17,13 +15,6 @@ def duration(seconds: float) -> str:
     if minutes < 90:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-def format_estimate(estimate: Estimate | str | None) -> str:
-    """Format a run's estimated time, or why it is unknown, or that it is being estimated."""
-    if estimate is None:
-        return "estimating the time …"
-    return estimate if isinstance(estimate, str) else f"about {duration(estimate.seconds)}"
 
 
 def reproducibility_note(state: Mapping[str, Any], seed: object) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,7 @@ from transformer.figures.film import film_data
 from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
 from transformer.measures.film_steps import film_steps
-from transformer.measures.role_rules import Links
-from transformer.text.tasks import TASKS
-from transformer.training.data import task_examples
-from transformer.training.run_config import TaskRun
-from transformer.training.run_folder import RunError
+from transformer.ui.pages.training.probes import probe_links
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.widgets import display_names
 from transformer.ui.widgets.charts import chart, dark
@@ -140,46 +135,3 @@ def moments(folder: JobFolder, *, live: bool) -> None:
     st.header("How one matrix changes")
     data = moments_data(update)
     _moments(key=f"moments-{folder.name}", data=data)
-
-
-def probe_links(folder: JobFolder, labels: Sequence[Mapping[str, Sequence[str]]]) -> list[Links]:
-    """Return the alignment of each probe, empty if the task defines none.
-
-    Source and target positions count tokens; in our tasks a token is a symbol or a word.
-    """
-    try:
-        config = folder.config()
-    except RunError:
-        return []
-    if not isinstance(config, TaskRun) or config.task not in TASKS:
-        return []
-    options = tuple(sorted(config.options.items()))
-    chosen_links: dict[tuple[str, str], Links] = {
-        (e.src, e.tgt): e.alignment or () for e in TASKS[config.task].probes
-    }
-    alignments: list[Links] = []
-    for label in labels:
-        source, target = (
-            " ".join(token.removeprefix("▁") for token in label[side][:-1])
-            for side in ("src", "predicted")
-        )
-        alignment = chosen_links.get((source, target))
-        if alignment is None and not (config.probes and chosen_links):
-            alignment = _held_out_links(config.task, options, config.training.seed).get(
-                (source, target)
-            )
-        alignments.append(alignment or ())
-    return alignments
-
-
-@lru_cache(maxsize=32)
-def _held_out_links(
-    task: str, options: tuple[tuple[str, int], ...], seed: int
-) -> Mapping[tuple[str, str], Links]:
-    """Return the alignments of the held-out examples; a run draws them from its options and
-    seed."""
-    try:
-        _, examples = task_examples(task, dict(options), seed)
-    except ValueError:  # a config of another version
-        return {}
-    return {(example.src, example.tgt): example.alignment or () for example in examples}

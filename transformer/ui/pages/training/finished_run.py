@@ -15,7 +15,6 @@ from transformer.training.run_folder import RunError
 from transformer.ui.base import state
 from transformer.ui.base.model_description import describe_model
 from transformer.ui.base.registry import HOME
-from transformer.ui.pages.training import draft
 from transformer.ui.services import live_jobs, models
 from transformer.ui.widgets import frame, metrics_tail
 from transformer.ui.widgets.callbacks import attempt, show_refusal
@@ -40,7 +39,9 @@ def actions(info: RunInfo, owner: str) -> None:
             )
         _download(info)
         if info.shipped:
-            _train_similar(info)
+            if info.task in TASKS:
+                frame.page_link("pages/train.py", "Train a similar one →", run="", form=info.task)
+            st.caption("Included with the app.")
         elif not is_owner:
             st.caption("Someone else's run. Only its owner can control it.")
         if is_owner and info.kind == "pairs":
@@ -101,20 +102,6 @@ def _another_seed(name: str) -> None:
         training = replace(config.training, seed=seed)
         new_config = replace(config, training=training, title=title)
         attempt("train", lambda: live_jobs.start_run(new_config, open_run=name))
-
-
-def _train_similar(info: RunInfo) -> None:
-    """Draw what a shipped run offers: everybody can train a similar one, nobody controls it."""
-    if info.task in TASKS:
-        frame.callback_button(
-            "Train a similar one", "model_training", _open_form, info.task, key="train-again"
-        )
-    st.caption("Included with the app.")
-
-
-def _open_form(task: str) -> None:
-    draft.open_form(task)
-    state.change(run="", race="")
 
 
 def _model_links(info: RunInfo) -> None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from transformer.jobs.folder import JobFolder
 from transformer.measures.role_rules import Links, aligned_share
 from transformer.measures.shape import clearest_head
-from transformer.ui.pages.training.curves import probe_links
+from transformer.ui.pages.training.probes import probe_links
 
 MAX_LABEL = 1
 """Greatest number of characters of a token that has room next to its row or column."""

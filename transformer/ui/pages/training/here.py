@@ -35,13 +35,13 @@ SETTINGS = (
 
 def link(label: str, task: str) -> None:
     """Draw a link that begins to train this task in the browser."""
-    frame.page_link("pages/train.py", label, here=f"task={task}", run="", race="")
+    frame.page_link("pages/train.py", label, here=f"task={task}", run="", form="")
 
 
 def show() -> None:
     """Draw the page. The browser trains; the server keeps only the link of the run, and for a class
     its curve. Students of a class train with different seeds, so that the class sees the spread."""
-    frame.page_link("pages/train.py", "← All ways to train", here="", run="", race="")
+    frame.page_link("pages/train.py", "← All ways to train", here="", run="", form="")
     frame.lead_text(
         "A model learns in this tab. Watch its heads find where to look; a click on a head "
         "switches it off."
@@ -79,7 +79,7 @@ def _open_model(choice: Mapping[str, Any]) -> None:
     except (JobError, ClassroomError, ValueError, KeyError, TypeError) as error:
         store_refusal("train", error if isinstance(error, JobError) else JobError(str(error)))
         return
-    state.change(here="", run=name)
+    state.change(here="", form="", run=name)
 
 
 def _run_of(choice: Mapping[str, Any]) -> tuple[TaskRun, list[dict[str, Any]]]:

@@ -14,13 +14,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
 from transformer.training.run_folder import RunError
 from transformer.ui.base import state
-from transformer.ui.pages.training import (
-    curves,
-    example_runs,
-    finished_run,
-    queue_overview,
-    run_facts,
-)
+from transformer.ui.pages.training import cards, curves, finished_run, run_list
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.widgets import frame, metrics_tail, quantities, tables
 from transformer.ui.widgets.callbacks import attempt, show_refusal
@@ -37,7 +31,7 @@ FEW_SEQUENCES = 20
 def show(name: str, owner: str) -> None:
     """Draw the page of this run."""
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
-        frame.page_link("pages/train.py", "← All runs", run="", race="")
+        frame.page_link("pages/train.py", "← All runs", run="", form="")
         try:
             info = live_jobs.run_info(name)
         except JobError as error:
@@ -77,7 +71,8 @@ def _live_part(
             _controls(info, owner)
         show_refusal("control")
         st.progress(info.progress or 0.0)
-        _queue_notes(info)
+        if startup_error := live_jobs.jobs().startup_error():
+            st.error(frame.plain(frame.as_sentence(startup_error)))
     metrics = finished_run.metrics_to_compare(info, lines, other_runs)
     if info.layer:  # a tagger, which has no heads of a translator
         left_column, right_column = st.columns(2)
@@ -103,7 +98,7 @@ def _live_part(
 def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: bool) -> None:
     """Draw the film of the run's heads, or while it is queued that of a finished run of the same
     task."""
-    recorded = example_runs.shipped_run_of(info.task) if info.status == "queued" else None
+    recorded = cards.shipped_run_of(info.task) if info.status == "queued" else None
     if recorded is None or folder.snapshots():
         curves.heads(folder, lines, live=live)
         return
@@ -127,16 +122,8 @@ def _expected_pattern(info: RunInfo) -> None:
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     """Draw the badge of the run's status and a sentence about it."""
-    run_facts.badge(info)
+    run_list.badge(info)
     st.caption(frame.plain(_status_sentence(info, lines)), width="content")
-
-
-def _queue_notes(info: RunInfo) -> None:
-    """Draw a link to another run while this one is queued, and why runs cannot start or end."""
-    if info.status == "queued":
-        queue_overview.running_run_link(info)
-    if startup_error := live_jobs.jobs().startup_error():
-        st.error(frame.plain(frame.as_sentence(startup_error)))
 
 
 def _failure_reason(info: RunInfo) -> None:
@@ -147,7 +134,9 @@ def _failure_reason(info: RunInfo) -> None:
 def _status_sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
         reason = f"{frame.as_sentence(info.reason)} " if info.step and info.reason else ""
-        return f"{reason}{queue_overview.queue_sentence(info)}"
+        if info.queue_position == 1:
+            return f"{reason}First in the queue. It starts as soon as a worker is free."
+        return f"{reason}Number {info.queue_position} in the queue. You can close this page."
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
     if info.status == "running":
