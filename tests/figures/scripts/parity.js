@@ -56,10 +56,9 @@ const commands = {
     const { examples, cases } = readJson(`${folder}/cases.json`);
     return await Promise.all(cases.map(async ({ text, beamSize, changes }) => {
       const trace = finish(translator.trace(text, { beamSize }));
-      const { hooks, problems } = await changeHooks(trace, changes, {
-        means: () => Promise.resolve(examples.map((example) => finish(translator.trace(example)))),
-        donor: () => Promise.resolve(finish(translator.trace(changes.other || text, { beamSize }))),
-      });
+      const donor = finish(translator.trace(changes.other || text, { beamSize }));
+      const means = () => Promise.resolve(examples.map((example) => finish(translator.trace(example))));
+      const { hooks, problems } = await changeHooks(trace, donor, changes, means);
       if (!hooks) return { problems };
       const forced = finish(translator.trace(text, { target: trace.ids, hooks }));
       const { ids } = finish(translator.trace(text, { beamSize, hooks }));

@@ -4,14 +4,24 @@
 import { combineHooks, headsOf, switchedOff, toMean, uniform } from "../model/hooks.js";
 import { maskedTokens, patched, replacedRow } from "../model/interventions.js";
 import { headOfCode } from "../common/head-codes.js";
-import { allWeights, readPatch, readPositions, readRow } from "../trace/changes.js";
+import { readPatch, readPositions, readRow, rowWeights } from "../trace/changes.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
 /** @typedef {{ off?: string, ablation?: string, edited_row?: string, masked_tokens?: string, patch?: string }} Changes */
 
+// The fields of a request that change the model, when they change nothing.
+export const UNCHANGED = { off: "", ablation: "zero", edited_row: "", masked_tokens: "", patch: "" };
+
+// The changes that a request names, as [field, value]. Without heads the kind of their ablation is none.
+/** @param {Changes} request @returns {[string, string][]} */
+export const changesOf = (request) =>
+  Object.entries(UNCHANGED)
+    .map(([name, value]) => /** @type {[string, string]} */ ([name, request[name] ?? value]))
+    .filter(([name, value]) => value !== UNCHANGED[name] && (name !== "ablation" || request.off));
+
 // Hooks of heads that are off; `means` returns the traces over which their mean is taken.
 /** @param {string} off @param {string} ablation @param {any} config @param {() => Promise<Trace[]>} means */
-export async function ablationHooks(off, ablation, config, means) {
+async function ablationHooks(off, ablation, config, means) {
   const heads = headsOf(off, config);
   if (!heads.length) return null;
   if (ablation === "uniform") return uniform(heads);
@@ -20,8 +30,8 @@ export async function ablationHooks(off, ablation, config, means) {
 }
 
 // The hooks of all changes, null for none, and a sentence for each change that does not fit.
-/** @param {Trace} trace of the sentence @param {Changes} changes @param {{ means: () => Promise<Trace[]>, donor: () => Promise<Trace> }} sources */
-export async function changeHooks(trace, changes, { means, donor }) {
+/** @param {Trace} trace of the sentence @param {Trace} donor of patched activations @param {Changes} changes @param {() => Promise<Trace[]>} means of a mean ablation */
+export async function changeHooks(trace, donor, changes, means) {
   const { off = "", ablation = "zero", edited_row = "", masked_tokens = "", patch = "" } = changes;
   const steps = [
     () => ablationHooks(off, ablation, trace.config, means),
@@ -46,14 +56,14 @@ function rowHooks(trace, code) {
   const row = readRow(code);
   if (!row) return null;
   const keys = row.head.kind === "decoder" ? row.query + 1 : trace.srcTokens.length;
-  return replacedRow(trace, row.head, row.query, allWeights(row, keys));
+  return replacedRow(trace, row.head, row.query, rowWeights(row, keys));
 }
 
-/** @param {Trace} trace @param {string} code @param {() => Promise<Trace>} donor */
-async function patchHooks(trace, code, donor) {
+/** @param {Trace} trace @param {string} code @param {Trace} donor */
+function patchHooks(trace, code, donor) {
   const patch = readPatch(code);
   if (!patch || !(patch.positions.length || patch.donorPositions.length)) return null;
-  return patched(trace, await donor(), patch.site, patch.positions, patch.donorPositions);
+  return patched(trace, donor, patch.site, patch.positions, patch.donorPositions);
 }
 
 /** @param {string} off @param {any} config @returns {string[]} */

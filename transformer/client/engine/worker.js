@@ -4,7 +4,7 @@
 // loaded, bytes } }.
 
 import { indices } from "../common/base.js";
-import { KINDS, LETTERS } from "../common/head-codes.js";
+import { LETTERS } from "../common/head-codes.js";
 import { nextMessages } from "../model/next-messages.js";
 import { headsOf, siteNames, siteOf, switchedOff } from "../model/hooks.js";
 import { blankRow, importances } from "../model/interventions.js";
@@ -15,13 +15,12 @@ import { LessonCase, unpackCase } from "../trace/questions/case.js";
 import { questionOf } from "../trace/questions/questions.js";
 import { fitsStrip } from "../trace/glance-data.js";
 import { packTrace, vectorPart, vectorParts } from "../trace/pack-trace.js";
-import { pack, pool, prefixed, quantize } from "../trace/packing.js";
+import { pack, prefixed } from "../trace/packing.js";
 import { wordAlternatives } from "../trace/alternatives.js";
-import { ablationHooks, changeHooks } from "./changes.js";
+import { changeHooks, changesOf, UNCHANGED } from "./changes.js";
 import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
-const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
 
 /** @type {any} */
 let site = null; // data from Python for all sentences: the models and their files, the explorer's fixed header
@@ -68,7 +67,7 @@ const handlers = {
     const alternatives = request.with_alternatives
       ? await runWhileCurrent(wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null), request)
       : [];
-    const original = request.off ? await getTrace(translator, { ...request, off: "" }) : null;
+    const original = request.off ? await getTrace(translator, { ...request, ...UNCHANGED }) : null;
     const { description, parts } = packTrace(trace, { kinds: ["cross"] });
     const header = {
       trace: description,
@@ -87,7 +86,8 @@ const handlers = {
   async explore(request) {
     const translator = await getTranslator(request.model);
     const { sides, traces, secondKind, refused } = await getTraces(translator, request);
-    const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
+    const isChanged = changesOf(sides.at(-1)).length > 0;
+    const names = traces.length > 1 ? isChanged ? ["as trained", "changed"] : ["A", "B"] : ["", ""];
     const id = JSON.stringify([request.model, sides, request.beam, request.ablation]);
     const packed = traces.map((trace, i) =>
       packTrace(trace, { name: names[i], model: request.model, id: `${id}.${i}` })
@@ -114,26 +114,11 @@ const handlers = {
     return { result: vectorPart(traces[Number(request.name[0])], request.name.slice(2)) };
   },
 
-  // The switchboard, and the translation with and without the changed heads.
-  async heads(request) {
-    const translator = await getTranslator(request.model);
-    const original = await getTrace(translator, { ...request, off: "" });
-    const altered = request.off ? await getTrace(translator, request) : original;
-    const summary = ({ text, score, finished }) => ({ text, score, finished });
-    return {
-      result: { board: switchboard(original, request.off), original: summary(original), altered: summary(altered) },
-    };
-  },
-
   // The sentence as it is and, if something is changed, with the changes: the original's tokens under the changed
   // model, and what that model writes itself.
   async change(request) {
     const translator = await getTranslator(request.model);
-    const original = await getTrace(translator, { ...request, off: "" });
-    const { hooks, problems } = await changeHooks(original, request, {
-      means: () => exampleTraces(translator, request),
-      donor: () => getTrace(translator, { ...request, text: request.other || request.text, off: "" }),
-    });
+    const { original, donor, hooks, problems } = await changesIn(translator, request);
     const sides = [original];
     let altered = null;
     if (hooks) {
@@ -147,6 +132,7 @@ const handlers = {
       altered: altered && { text: altered.text, ids: altered.ids, finished: altered.finished },
       problems,
       sites: siteNames(translator.model.config),
+      donor: { src: donor.srcTokens, tgt: donor.tgtTokens },
     };
     return { result: pack(header, packed.flatMap(({ parts }, side) => prefixed(parts, side))) };
   },
@@ -154,7 +140,7 @@ const handlers = {
   // How much less probable the translation is without each head, in nats, by the head's code.
   async importance(request) {
     const translator = await getTranslator(request.model);
-    const trace = await getTrace(translator, { ...request, off: "" });
+    const trace = await getTrace(translator, { ...request, ...UNCHANGED });
     const losses = await runWhileCurrent(importances(translator, trace), request);
     return {
       result: losses.map(({ head: { kind, layer, head }, loss }) => [`${LETTERS[kind]}${layer}.${head}`, loss]),
@@ -164,12 +150,10 @@ const handlers = {
   // Of one head: the norm of what every cell adds, and for the cells of a row what blanking each changes.
   async cells(request) {
     const translator = await getTranslator(request.model);
-    const { kind, layer, head, row } = request;
-    const trace = await getTrace(translator, { ...request, off: "" });
-    const norms = contributionNorms(translator.model, trace, { kind, layer, head });
-    const effects = row < 0
-      ? []
-      : await runWhileCurrent(blankRow(translator, trace, { kind, layer, head }, row), request);
+    const { head, row } = request;
+    const trace = await getTrace(translator, { ...request, ...UNCHANGED });
+    const norms = contributionNorms(translator.model, trace, head);
+    const effects = row < 0 ? [] : await runWhileCurrent(blankRow(translator, trace, head, row), request);
     return { result: { norms: [...norms.values], effects } };
   },
 
@@ -241,11 +225,12 @@ async function loadTranslator(name) {
 // The trace for a request: cached, or computed step by step, with a check for messages between steps.
 /** @param {Translator} translator @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
 async function getTrace(translator, request, kind = request.kind) {
-  const { model, text, prefix = [], beam = 1, off = "", ablation = "zero" } = request;
-  const key = JSON.stringify([model, text, prefix, beam, off, off && ablation]);
+  const { model, text, prefix = [], beam: beamSize = 1 } = request;
+  const changes = changesOf(request);
+  const key = JSON.stringify([model, text, prefix, beamSize, changes]);
   if (!traces.has(key)) {
-    const hooks = await ablationHooks(off, ablation, translator.model.config, () => exampleTraces(translator, request));
-    traces.set(key, await runWhileCurrent(translator.trace(text, { prefix, beamSize: beam, hooks }), request, kind));
+    const { hooks } = changes.length ? await changesIn(translator, request, kind) : { hooks: null };
+    traces.set(key, await runWhileCurrent(translator.trace(text, { prefix, beamSize, hooks }), request, kind));
   }
   const cached = traces.get(key);
   traces.delete(key);
@@ -254,15 +239,24 @@ async function getTrace(translator, request, kind = request.kind) {
   return cached;
 }
 
+// The hooks of the changes that a request names, with the traces that they refer to.
+/** @param {Translator} translator @param {any} request @param {string} kind */
+async function changesIn(translator, request, kind = request.kind) {
+  const original = await getTrace(translator, { ...request, ...UNCHANGED }, kind);
+  const donor = await getTrace(translator, { ...request, ...UNCHANGED, text: request.other || request.text }, kind);
+  const means = () => exampleTraces(translator, request, kind);
+  return { original, donor, ...await changeHooks(original, donor, request, means) };
+}
+
 // The traces over which a mean ablation takes the mean: those of the model's examples.
-/** @param {Translator} translator @param {any} request */
-async function exampleTraces(translator, request) {
+/** @param {Translator} translator @param {any} request @param {string} kind */
+async function exampleTraces(translator, request, kind) {
   const { config } = translator.model;
   const kinds = Object.keys(LETTERS);
   const names = kinds.flatMap((kind) => indices(config.n_layers).map((layer) => siteOf(kind, layer, "heads")));
   const traces = [];
   for (const text of site.models[request.model].examples) {
-    traces.push(await runWhileCurrent(translator.trace(text, { names }), request));
+    traces.push(await runWhileCurrent(translator.trace(text, { names }), request, kind));
   }
   return traces;
 }
@@ -281,10 +275,17 @@ async function runWhileCurrent(steps, request, kind = request.kind) {
 // The traces that the explorer shows: the sentence, and the one to compare with.
 /** @param {Translator} translator @param {any} request @param {string} kind */
 async function getTraces(translator, request, kind = request.kind) {
-  const { text, other, off, force = "" } = request;
-  const first = { text, off: "" };
+  const { text, other, force = "" } = request;
+  const [first, changes] = [{ ...UNCHANGED, text }, changesOf(request)];
   const traces = [await getTrace(translator, { ...request, ...first }, kind)];
-  const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
+  const isOther = other && !request.patch; // else the other sentence is the one that activations are patched from
+  const second = force
+    ? { ...first, prefix: [] }
+    : isOther
+    ? { ...first, text: other }
+    : changes.length
+    ? Object.fromEntries(changes)
+    : null;
   if (!second) return { sides: [first], traces, secondKind: "", refused: "" };
   if ("prefix" in second) {
     try {
@@ -300,22 +301,6 @@ async function getTraces(translator, request, kind = request.kind) {
   }
   traces.push(await getTrace(translator, { ...request, ...second }, kind));
   return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
-}
-
-// The data of switchboard.js.
-function switchboard(trace, off) {
-  const { n_layers, n_heads } = trace.config;
-  const kinds = Object.keys(KINDS);
-  const parts = kinds.map((name) => {
-    const pooled = Array.from(
-      { length: n_layers },
-      (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS),
-    );
-    const values = new Float32Array(pooled.reduce((sum, part) => sum + part.values.length, 0));
-    pooled.forEach((part, i) => values.set(part.values, i * part.values.length));
-    return quantize(`thumbs.${name}`, { shape: [n_layers, ...pooled[0].shape], values }, 255);
-  });
-  return pack({ kinds, n_layers, n_heads, off, large: false, exact: false }, parts);
 }
 
 // Words with unknown tokens.

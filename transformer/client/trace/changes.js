@@ -29,7 +29,7 @@ export function writeRow({ head: { kind, layer, head }, query, weights }) {
 
 // The weight of every key; throws an Error if an edited key does not exist.
 /** @param {EditedRow} row @param {number} keys @returns {number[]} */
-export function allWeights({ query, weights }, keys) {
+export function rowWeights({ query, weights }, keys) {
   const greatest = Math.max(...weights.keys());
   if (greatest >= keys) throw new Error(`Query ${query} has no key ${greatest}; its keys are 0 to ${keys - 1}.`);
   return Array.from({ length: keys }, (_, key) => weights.get(key) ?? 0);

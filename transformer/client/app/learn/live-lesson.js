@@ -4,7 +4,8 @@
 import { button, el } from "../../common/base.js";
 import { bytesOfBase64 } from "../../common/base64.js";
 import { makeClient, modelSelect, registerServiceWorker, textProblem } from "../try/live-client.js";
-import { explorePage, liveField } from "../try/live-explore.js";
+import { explorePage } from "../try/live-explore.js";
+import { liveField } from "../try/live-field.js";
 import { makeLoading } from "../try/live-loading.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
 import { lessonPicture } from "./lesson-picture.js";
@@ -194,6 +195,7 @@ export function openLesson(tabs, site, lesson) {
       tabs,
       site,
       ask: client.ask,
+      decoding: () => ({ beam: 1 }),
       lesson: true,
       number: 0,
       model,

@@ -3,13 +3,12 @@
 
 import { button, el } from "../../common/base.js";
 import { explorerView } from "../../views/explorer/explorer.js";
-import { listenForText } from "../../common/text-field.js";
-import { ablationOf } from "./live-heads.js";
+import { changeFields, CHANGES, NO_CHANGES } from "./change-fields.js";
+import { liveField } from "./live-field.js";
 import { makeRequests } from "./live-requests.js";
 import { arrayOf } from "../../trace/packing.js";
 
-const BEAM_SIZE = 4; // beam size of the paper
-const EXPLORE_DELAY_MS = 250; // ms after the last key
+export const BEAM_SIZE = 4; // beam size of the paper
 
 // `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests. `names` are
 // those of the explorer's views that it shows.
@@ -17,10 +16,10 @@ export function explorePage(container, context, names = Object.keys(context.tabs
   const hasCompare = names.includes("compare");
   const other = liveField(
     "Compare with another sentence",
-    (text) => change({ other: text || null, ...(text ? { off: null, ablation: null, view: "compare" } : {}) }),
+    (text) => change({ other: text || null, ...(text ? { ...NO_CHANGES, view: "compare" } : {}) }),
   );
   const beam = el("input", { type: "checkbox" });
-  const changedHeadsNote = el("p", { class: "hu-live-note" });
+  const changedNote = el("p", { class: "hu-live-note" });
   const root = el("div", { hidden: "" }); // until it has something to show
   const requests = makeRequests(context, "explore", show);
   const choices = el("div", { class: "hu hu-file hu-live-form", hidden: "" });
@@ -31,7 +30,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     );
   }
   container.append(
-    el("div", { class: "hu hu-file hu-live-form" }, changedHeadsNote, requests.problem, requests.waiting),
+    el("div", { class: "hu hu-file hu-live-form" }, changedNote, requests.problem, requests.waiting),
     root,
     choices,
   );
@@ -51,17 +50,18 @@ export function explorePage(container, context, names = Object.keys(context.tabs
 
   const requestFields = () => {
     const query = context.params();
-    const [other, off] = hasCompare ? [query.get("other") ?? "", query.get("off") ?? ""] : ["", ""];
-    const isComparison = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
+    const other = hasCompare ? query.get("other") ?? "" : "";
+    const changes = hasCompare ? changeFields(context) : {};
+    const hasSecond = other || Object.values(changes).some(Boolean);
+    const isComparison = hasSecond && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
       model: context.model,
       text: context.text,
       other,
-      off,
-      ablation: ablationOf(context),
+      ...changes,
+      ...context.decoding(),
       number: context.number ?? 0,
       force: isComparison ? "" : query.get("force") ?? "",
-      beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
     };
   };
 
@@ -69,12 +69,10 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     const request = requestFields();
     other.set(request.other, context.modelInfo);
     beam.checked = request.beam > 1;
-    changedHeadsNote.hidden = !request.off || Boolean(request.force);
-    changedHeadsNote.replaceChildren(
-      "Side B is the same sentence with heads changed: ",
-      el("code", {}, request.off),
-      ". ",
-      button("All heads as trained", () => change({ off: null, ablation: null })),
+    changedNote.hidden = !CHANGES.some((name) => request[name]) || Boolean(request.force);
+    changedNote.replaceChildren(
+      "Side B is the same sentence with the changes of the depth Switch off. ",
+      button("Restore everything", () => change(NO_CHANGES)),
     );
     requests.send(request, () => {
       const settings = JSON.stringify({ ...request, text: "", other: "", force: "" });
@@ -122,21 +120,4 @@ function allows({ bounds, choices, form }, text) {
   if (bounds) return /^-?\d{1,9}$/.test(text) && bounds[0] <= Number(text) && Number(text) <= bounds[1];
   if (choices) return choices.includes(text);
   return new RegExp(`^(?:${form})$`).test(text);
-}
-
-// A sentence field; `onText` is called with its text after a short pause.
-/** @param {string} label @param {(text: string) => void} onText */
-export function liveField(label, onText) {
-  const area = el("textarea", { rows: 1, spellcheck: "false" });
-  const name = el("span", { class: "hu-label" }, label);
-  const node = el("label", { class: "hu-live-field" }, name, area);
-  const typing = listenForText(area, EXPLORE_DELAY_MS, () => onText(area.value.trim()));
-  return {
-    node,
-    set(text, { reads, languages, hint }) {
-      name.textContent = languages[0] ? `${label}, in ${reads}` : label;
-      area.placeholder = hint;
-      if (!typing.isPending && area.value !== text) area.value = text;
-    },
-  };
 }

@@ -4,19 +4,22 @@
 import { writeAddress } from "../../common/address.js";
 import { el } from "../../common/base.js";
 import { makeClient, modelSelect, registerServiceWorker } from "./live-client.js";
-import { explorePage } from "./live-explore.js";
-import { headsPage } from "./live-heads.js";
+import { BEAM_SIZE, explorePage } from "./live-explore.js";
 import { homePage } from "./live-home.js";
+import { offPage } from "./off.js";
 import { makeLoading } from "./live-loading.js";
 import { kept, OPENED_MODEL } from "../trainer/kept.js";
 
 const DEPTH_PAGES = {
   heads: explorePage,
   steps: (container, context) => explorePage(container, context, ["decoding"]),
-  off: headsPage,
+  off: offPage,
 }; // what is below the sentence; the bands belong to the view of the sentence itself
-const KEPT_FIELDS = ["model", "text", "kind", "layer", "head", "off", "ablation"]; // fields kept in another depth
-const MODEL_FIELDS = ["off", "force", "step"]; // fields that mean nothing for another model
+const KEPT_FIELDS = [
+  ...["model", "text", "method", "kind", "layer", "head", "row", "column", "other"],
+  ...["off", "ablation", "edited_row", "masked_tokens", "patch"],
+]; // fields kept in another depth
+const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "step"]; // fields that mean nothing for another model
 
 const TRAINED = "trained"; // the name of the model that the page Train has opened here
 const NO_TRAINED_MODEL =
@@ -81,6 +84,7 @@ export async function openLive(tabs, site) {
       return names.includes(params().get("depth")) ? params().get("depth") : names[0];
     },
     write,
+    decoding: () => ({ beam: params().get("method") === "beam" ? BEAM_SIZE : 1 }),
   };
   const home = homePage(top, context);
 

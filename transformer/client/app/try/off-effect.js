@@ -1,0 +1,159 @@
+// What a change does: a sentence, the probability of each token before and after, and the attention of all heads.
+
+import { button, download, el, indices } from "../../common/base.js";
+import { csvOf } from "../../common/export-menu.js";
+import { KINDS } from "../../common/head-codes.js";
+import { displayNumber, exportName, headName, pieceName } from "../../common/naming.js";
+import { percentText } from "../../common/numbers.js";
+import { fill } from "../../common/sentences.js";
+import { movedAttention, probabilityChanges } from "../../trace/effect.js";
+import { headgridView } from "../../views/grids/headgrid.js";
+
+/** @typedef {import("./off.js").Changed} Changed */
+
+const SMALL = 0.005; // changes below half a percentage point are not mentioned
+const SENTENCES = {
+  falls: "The probability of “{token}” falls from {before} to {after}, more than that of any other token.",
+  rises: "The probability of “{token}” rises from {before} to {after}, which changes more than any other.",
+  none: "Every token's probability changes by less than 0.5 percentage points.",
+};
+const GREATEST =
+  "{kind}, {head}: {share} of its weight has moved, averaged over its rows, more than in any other head.";
+const UNMOVED = "The change affects no other head's attention.";
+const GRID_NOTE =
+  "Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the original translation.";
+
+export function makeEffect(context, change) {
+  const sentence = el("p", { role: "status" });
+  const table = el("table", { class: "hu-before-after" });
+  const gridNode = el("div");
+  const gridNote = el("p", { class: "hu-live-note" });
+  const exports = el("div", { class: "hu-line" });
+  const node = el(
+    "section",
+    { class: "hu hu-file hu-off-part", hidden: "" },
+    el("h2", {}, "What changes"),
+    sentence,
+    table,
+    el("h3", {}, "Change in the attention of every head, in percent"),
+    gridNode,
+    gridNote,
+    exports,
+  );
+  const grid = headgridView(
+    gridNode,
+    ({ grid: kind, row, column }) =>
+      change({ kind, layer: String(row), head: String(column), row: null, column: null }),
+  );
+  gridNode.firstElementChild.classList.add("hu-file");
+
+  /** @param {Changed} changed */
+  function draw(changed) {
+    node.hidden = !changed.forced;
+    if (!changed.forced) return;
+    const rows = probabilityChanges(changed.original, changed.forced);
+    const moved = movedAttention(changed.original, changed.forced);
+    sentence.textContent = effectSentence(rows);
+    drawProbabilities(table, rows);
+    grid.show(gridData(moved, context.params()));
+    gridNote.textContent = `${greatestSentence(moved)} ${GRID_NOTE}`;
+    exports.replaceChildren(
+      button("Probabilities (.csv)", () =>
+        save("probabilities", changed, {
+          columns: ["position", "token", "before", "after"],
+          rows: rows.map(({ token, before, after }, position) => [position, token, before, after]),
+        })),
+      button("Attention changes (.csv)", () =>
+        save("attention-moved", changed, {
+          columns: ["kind", "layer", "head", "moved"],
+          rows: moved.map(({ kind, layer, head, share }) => [kind, layer, head, share]),
+        })),
+    );
+  }
+
+  function save(content, { original }, csv) {
+    download(csvOf(csv), `${exportName(`altered-${content}`, context.model, original.source)}.csv`);
+  }
+  return { node, draw };
+}
+
+/** @param {ReturnType<typeof probabilityChanges>} rows */
+export function effectSentence(rows) {
+  const size = ({ before, after }) => Math.abs(after - before);
+  const greatest = rows.reduce((best, row) => size(row) > size(best) ? row : best);
+  if (size(greatest) < SMALL) return SENTENCES.none;
+  return fill(SENTENCES[greatest.after < greatest.before ? "falls" : "rises"], {
+    token: pieceName(greatest.token),
+    before: percentText(greatest.before),
+    after: percentText(greatest.after),
+  });
+}
+
+// Two bars from 0 to 100 % for every token of the original translation.
+/** @param {HTMLElement} table @param {ReturnType<typeof probabilityChanges>} rows */
+function drawProbabilities(table, rows) {
+  const bar = (name, share) =>
+    el(
+      "td",
+      { title: `${name}: ${percentText(share)}` },
+      el("span", { class: `hu-share hu-share-${name}`, style: `width: ${(100 * share).toFixed(2)}%` }),
+      el("span", { class: "hu-share-number" }, percentText(share)),
+    );
+  table.replaceChildren(
+    el(
+      "caption",
+      {},
+      "Probability of each token of the original translation, given the tokens before it. Bold: another token is now the most probable.",
+    ),
+    el("thead", {}, el("tr", {}, ...["Token", "Before", "After"].map((name) => el("th", { scope: "col" }, name)))),
+    el(
+      "tbody",
+      {},
+      ...rows.map(({ token, before, after, isOther }) =>
+        el(
+          "tr",
+          { class: isOther ? "hu-other" : null },
+          el("th", { scope: "row", translate: "no" }, pieceName(token)),
+          bar("before", before),
+          bar("after", after),
+        )
+      ),
+    ),
+  );
+}
+
+/** @param {ReturnType<typeof movedAttention>} moved @param {URLSearchParams} params */
+function gridData(moved, params) {
+  const grids = Object.entries(KINDS).map(([kind, label]) => {
+    const heads = moved.filter((head) => head.kind === kind);
+    const layers = indices(1 + Math.max(...heads.map(({ layer }) => layer)));
+    const rows = layers.map((layer) => heads.filter((head) => head.layer === layer));
+    return {
+      name: kind,
+      label,
+      rows: layers.map(displayNumber),
+      columns: rows[0].map((_, head) => displayNumber(head)),
+      levels: rows.map((row) => row.map(({ share }) => Math.sqrt(share))),
+      marks: rows.map((row) => row.map(({ share }) => share >= SMALL ? String(Math.round(100 * share)) : "")),
+      descriptions: rows.map((row) => row.map((head) => `${label}, ${headName(head)}: ${percentText(head.share)}`)),
+    };
+  });
+  return {
+    grids,
+    legend: "Share of the head's attention that moved to other tokens; colour by square root.",
+    ticks: [[0, "0%"], [0.5, "25%"], [1, "100%"]],
+    chosen: [params.get("kind") ?? "cross", Number(params.get("layer") ?? -1), Number(params.get("head") ?? -1)],
+    large: false,
+  };
+}
+
+/** @param {ReturnType<typeof movedAttention>} moved */
+function greatestSentence(moved) {
+  const greatest = moved.reduce((best, head) => head.share > best.share ? head : best);
+  if (greatest.share < SMALL) return UNMOVED;
+  return fill(GREATEST, {
+    kind: KINDS[greatest.kind],
+    head: headName(greatest),
+    share: percentText(greatest.share),
+  });
+}
