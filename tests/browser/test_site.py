@@ -107,7 +107,7 @@ def test_heads_are_switched_off_in_another_language_and_on_a_phone(
     assert second.inner_text().removesuffix(" … (stopped at the maximum length)") == altered
     page.get_by_role("button", name="Compare every head").click()
     expect(page.get_by_text("heads differ")).to_be_visible()
-    page.get_by_role("button", name="All heads as trained").click()
+    page.get_by_role("button", name="Restore everything").click()
     expect(page.get_by_text("Choose something to compare")).to_be_visible()
 
     page = new_page(390, alone=True, has_touch=True)
