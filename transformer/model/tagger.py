@@ -24,7 +24,7 @@ class Tagger(nn.Module):
     def __init__(self, layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5):
         """
         Args:
-            layer: "lstm", "gru", or a name that `table1_layers.stack` accepts; `k` and `r` are the
+            layer: "lstm", "gru", or a name that `layer_stack` accepts; `k` and `r` are the
                 sizes of its kernel and neighbourhood.
             config: width, depth, heads, d_ff and vocabulary.
             tags: number of different tags, the width of the logits.

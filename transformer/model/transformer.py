@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -17,7 +15,6 @@ from transformer.model.layers import Decoder, Encoder
 
 Ids = Int[Tensor, "batch length"]
 Mask = Bool[Tensor, "..."]
-_OF_A_TRANSLATOR = ("check", "model", "trace", "translate", "translate_batch", "vocabulary")
 
 
 class Transformer(nn.Module):
@@ -101,16 +98,6 @@ class Transformer(nn.Module):
         hooks = self._resolved(hooks)
         logits = functional.linear(states, self.embedding.weight, self.output_bias)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a submodule or parameter; for an attribute of `Translator`, the AttributeError
-        says so."""
-        if name in _OF_A_TRANSLATOR:
-            raise AttributeError(
-                f"a model has no attribute {name!r}, but a Translator has; pass the translator, or "
-                "Translator(model, vocabulary)"
-            )
-        return super().__getattr__(name)
 
     def _resolved(self, hooks: Hooks | None) -> Hooks | None:
         """Return `hooks` by the names of this model's hook points."""
