@@ -24,10 +24,6 @@ from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.inside.figure_boxes import boxes
 from transformer.analysis.inside.logit_lens import lens
 from transformer.analysis.inside.open_box import opened_box
-from transformer.analysis.inside.side_experiments import (
-    batched_attention,
-    keys_by_the_query_matrix,
-)
 from transformer.analysis.interventions import (
     masked_tokens,
     patched,
@@ -119,8 +115,6 @@ def inside(translator: Translator) -> None:
     for box in boxes(translator.model.config):
         opened_box(trace, translator, box.name)
     lens(trace, translator)
-    keys_by_the_query_matrix(translator.model, trace, 0)
-    batched_attention(translator, [TEXT, "a b"], ["d c b a", "b a"], "decoder.layers.0.cross_attn")
     score_parts(translator.model, trace)
     reordering_effect(translator, "a b", "b a")
 

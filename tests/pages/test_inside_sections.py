@@ -1,4 +1,4 @@
-"""Figure 1: optional views of a box, the next token, and the sections on training and BLEU."""
+"""Figure 1: optional views of a box, the next token, and the section on training."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-import sacrebleu
 import torch
 
 from tests.pages.conftest import (
@@ -30,29 +29,14 @@ SENTENCE = "The baker hides books."
 html = partial(visible_text, kinds=["html"])
 
 
-def cells(body: str, caption: str) -> list[list[str]]:
-    """Return the rows of the table with this caption."""
-    table = body.split(f"<caption>{caption}")[1].split("</table>")[0].split("<tbody>")[1]
-    rows = re.findall(r"<tr>(.*?)</tr>", table)
-    return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
-
-
 @pytest.mark.parametrize("block", ["encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"])
-def test_a_batch_adds_an_axis(visit: Visit, translator: Translator, block: str) -> None:
+def test_a_weight_links_to_its_query_and_key(visit: Visit, block: str) -> None:
     app = visit(PAGE, text=TEXT, box=f"{block}.softmax", layer="1", row="2")
     (link,) = (link.proto for link in app.get("page_link") if "Query–key" in link.proto.label)
     fields = {"depth=heads", "view=query-key", "layer=1", "row=2"}
     if block != "decoder.cross_attn":  # the default
         fields.add(f"kind={block.partition('.')[0]}")
     assert fields <= {*link.query_string.split("&")}
-    app.toggle(key="inside-batch").set_value(True).run()
-    assert not app.exception
-    displayed = {axes: shape for _, axes, shape in cells(html(app), "Tensors of this attention")}
-    config = translator.model.config
-    sizes = displayed["(B, h, L, d_k)"].strip("()").split(", ")
-    assert (int(sizes[0]), int(sizes[1]), int(sizes[3])) == (3, config.n_heads, config.d_k)
-    assert displayed["(B, h, L, S)"].startswith(f"(3, {config.n_heads}, {sizes[2]}, ")
-    assert "&lt;pad&gt;" in html(app)
 
 
 @pytest.mark.parametrize("row", [0, 2])
@@ -127,22 +111,3 @@ def test_the_loss_of_a_smoothed_target_equals_torch(visit: Visit, translator: Tr
     app.selectbox(key="learning-target").set_value(0).run()
     assert not app.exception
     assert view(app).row == 0
-
-
-@pytest.mark.parametrize("target", ["Le boulanger peint.", "a b c d e f g"])
-def test_bleu_equals_sacrebleu(visit: Visit, translator: Translator, target: str) -> None:
-    app = visit(PAGE, text=TEXT, section="bleu")
-    assert "Enter your own above" in " ".join(box.value for box in app.caption)
-    assert any("mathbf" in box.value for box in app.latex)  # the score is computed step by step
-    output = translator.translate(TEXT).text
-    reference = f"{target} {' '.join(output.split()[:3])}"
-    app.text_input[1].set_value(reference).run()
-    assert not app.exception
-    assert not app.info
-    expected = sacrebleu.sentence_bleu(output, [reference])
-    (last,) = [box.value for box in app.latex if "mathbf" in box.value]
-    assert float(re.findall(r"mathbf\{([\d.]+)\}", last)[0]) == pytest.approx(
-        expected.score, abs=0.05
-    )
-    for matched, total in zip(expected.counts, expected.totals, strict=True):
-        assert f"<td>{matched} / {total}</td>" in html(app)

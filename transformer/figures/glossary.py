@@ -253,7 +253,7 @@ TERMS = (
         "BLEU",
         "How many words and short phrases a translation shares with a reference, from 0 to 100; "
         "higher is better.",
-        "inside?section=bleu",
+        "train",
         formula=r"\mathrm{BLEU} = 100 \cdot \mathrm{BP} \cdot "
         r"\Big(\prod_{n=1}^{4} p_n\Big)^{1/4}",
     ),

@@ -25,15 +25,12 @@ from transformer.analysis.inside.open_box import (
     snippet,
     worked_steps,
 )
-from transformer.analysis.inside.side_experiments import BatchedAttention, batched_attention
 from transformer.analysis.inside.variables import Box
 
 __all__ = [
-    "BatchedAttention",
     "Box",
     "OpenedBox",
     "Panel",
-    "batched_attention",
     "boxes",
     "opened_box",
     "shifted_targets",

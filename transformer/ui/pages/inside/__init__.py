@@ -14,7 +14,6 @@ SECTION_LABELS = {
     "training": "Training targets",
     "learning": "Training methods",
     "lens": "Logit lens",
-    "bleu": "BLEU",
 }
 """Sections of the tab Figure 1."""
 TOPIC_LABELS = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.analysis import positions
-from transformer.analysis.inside.side_experiments import keys_by_the_query_matrix
 from transformer.figures.packed_trace import PackedTrace
 from transformer.ui.widgets.lessons.lesson import (
     LessonCase,
@@ -131,8 +130,8 @@ def missing_end_row(case: LessonCase) -> Question:
 
 
 def key_matrix(case: LessonCase) -> Question:
-    result = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
-    with_keys, with_queries = result.own_position_weight
+    scores = case.trace["encoder.layers.0.self_attn.hook_scores"]
+    difference = np.abs(scores - scores.swapaxes(1, 2)).max()
     weights = case.trace.weights("encoder", 0)[0]
     return Question(
         options=(
@@ -142,12 +141,10 @@ def key_matrix(case: LessonCase) -> Question:
         ),
         correct=1,
         answer=(
-            "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
-            "would be the same in both directions. In this model's first layer the scores of the "
-            f"two directions differ by up to {result.asymmetry_with_w_k:.2g}; with the matrix of "
-            f"the queries by {result.asymmetry_with_w_q:.0e}, a rounding error. On average "
-            f"{percent(result.moved_weight)} of a row's weight would move to other tokens, and a "
-            f"token would give itself {percent(with_queries)} instead of {percent(with_keys)}."
+            "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, every key would equal its "
+            "query, and the score between two tokens would be the same in both directions. In this "
+            "model's first layer the scores of the two directions differ by up to "
+            f"{difference:.2g}."
         ),
         picture=table_picture(
             "Weights of one head of the first encoder layer; hidden: one of the two directions",

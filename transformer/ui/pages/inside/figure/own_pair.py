@@ -1,4 +1,4 @@
-"""A sentence pair: the targets of training, shifted right by one, and its BLEU step by step."""
+"""The targets of training for a sentence pair: outputs shifted right by one."""
 
 from __future__ import annotations
 
@@ -10,23 +10,16 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.inside import shifted_targets
-from transformer.analysis.inside.bleu_by_hand import BleuByHand, NGramCounts, bleu
 from transformer.text.visible import is_blank
 from transformer.ui.base import state
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame
 
-_NGRAM_COLUMNS = (
-    "n",
-    "n-grams of the output (struck through: no match)",
-    "matches",
-    "precision pₙ",
-)
 _COLUMNS = ("t", "decoder input", "target", "probability", "loss, nats", "prediction")
 
 
-def shifted_right(model: Model) -> None:
+def show(model: Model) -> None:
     view, start = state.view(), display_names.token("<s>")
     st.markdown(
         "Training does not decode. The decoder reads the reference translation, shifted right by "
@@ -71,15 +64,11 @@ def _table(table: pd.DataFrame) -> str:
         f"<td>{_prediction(line)}</td></tr>"
         for step, line in zip(table.index, table.to_dict("records"), strict=True)
     )
-    return _scrolling("Each row is one prediction; all are made in one pass.", _COLUMNS, rows)
-
-
-def _scrolling(caption: str, headers: Sequence[str], rows: str) -> str:
-    """Return an HTML table with these rows of HTML, which scrolls horizontally."""
-    heads = "".join(f'<th scope="col">{head}</th>' for head in headers)
+    heads = "".join(f'<th scope="col">{head}</th>' for head in _COLUMNS)
     return (
         '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
-        f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead>"
+        "<caption>Each row is one prediction; all are made in one pass.</caption>"
+        f"<thead><tr>{heads}</tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
     )
 
@@ -111,111 +100,3 @@ def _prediction(line: dict[Any, Any]) -> str:
 
 def _percent(share: float) -> str:
     return "&lt; 0.1%" if share < 0.0005 else f"{100 * share:.1f}%"
-
-
-def bleu_by_hand(model: Model) -> None:
-    view = state.view()
-    output = trace_cache.read(model, view).trace.text
-    st.markdown(
-        "How close is a translation to a reference? BLEU counts the n-grams (sequences of one to "
-        "four words) of the output that also occur in the reference, each counted at most as often "
-        "as in the reference. An output that is too short is penalised (brevity penalty, BP)."
-    )
-    st.text_input(
-        "Reference translation",
-        placeholder=controls.suggested_translation(model),
-        live="400ms",
-        **state.bound("target"),
-    )
-    reference = view.target
-    if is_blank(reference):
-        note, reference = _default_reference(model, view.text, output)
-        st.caption(note)
-    result = bleu(output, reference)
-    if not result.output:
-        raise ValueError("The translation is empty; BLEU needs an output of at least one word.")
-    c, r = len(result.output), len(result.reference)
-    st.html(
-        f'<p class="hu-reads">Output, c = {c} words: {_bold(result.output)}'
-        f"<br>Reference, r = {r}: {_bold(result.reference)}</p>"
-    )
-    st.html(_ngram_table(result))
-    _bleu_formulas(result)
-    st.caption(
-        "Words are split by sacrebleu’s tokenizer 13a, and the result equals its sentence_bleu. If "
-        "no n-gram of some length matches, half a match is counted instead, for the next such "
-        "length a quarter (exponential smoothing); otherwise the product would be 0. Lengths "
-        "greater than the output are left out. Corpus BLEU sums the matches of all sentences "
-        "before dividing; it is not the mean of sentence scores, which are noisy."
-    )
-
-
-def _default_reference(model: Model, text: str, output: str) -> tuple[str, str]:
-    """Return a note and the reference to use before the visitor enters one: the bundled reference
-    of an example sentence, else the output without its last word."""
-    reference = model.description.translation(text)
-    if reference:
-        return "Example: a bundled reference. Enter your own above.", reference
-    *words, _ = output.split() or [""]
-    shorter = " ".join(words) or output
-    return (
-        "There is no reference for this sentence. As an example, the translation without its last "
-        "word is used as the reference. Enter your own above.",
-        shorter,
-    )
-
-
-def _bold(words: tuple[str, ...]) -> str:
-    return " ".join(f"<b>{escape(word)}</b>" for word in words)
-
-
-def _ngram_table(result: BleuByHand) -> str:
-    """Return an HTML table with one row per n: its n-grams, with matches in bold."""
-    rows = "".join(
-        f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_ngrams(order)}</td>'
-        f"<td>{order.matched} / {order.total}</td><td>{_precision(order)}</td></tr>"
-        for order in result.orders
-    )
-    caption = "Every n-gram of the output, and whether the reference has it"
-    return _scrolling(caption, _NGRAM_COLUMNS, rows)
-
-
-def _ngrams(order: NGramCounts) -> str:
-    parts = []
-    for ngram, count, clipped in order.grams:
-        words = escape(" ".join(ngram))
-        markup = f"<b>{words}</b>" if clipped else f"<s>{words}</s>"
-        if clipped and clipped < count:
-            markup += f" (counts {clipped} of {count} times)"
-        elif count > 1:
-            markup += f" × {count}"
-        parts.append(f'<span style="white-space: nowrap">{markup}</span>')
-    return " · ".join(parts) or "the output is shorter than n"
-
-
-def _precision(order: NGramCounts) -> str:
-    if not order.total:
-        return "–"
-    if not order.matched:
-        return f"{order.precision * order.total:g} / {order.total} = {order.precision:.3f}"
-    return f"{order.precision:.3f}"
-
-
-def _bleu_formulas(result: BleuByHand) -> None:
-    """Draw the formulas of the brevity penalty, the geometric mean and their product."""
-    c, r = len(result.output), len(result.reference)
-    penalty = r"1\quad(c \ge r)" if c >= r else rf"e^{{1 - {r}/{c}}} = {result.brevity:.4f}"
-    orders = result.counted
-    product = r" \cdot ".join(f"{order.precision:.3f}" for order in orders)
-    st.latex(rf"\mathrm{{BP}} = {penalty}")
-    if not result.mean:
-        st.latex(r"\text{no word in common:}\quad \mathrm{BLEU} = 0")
-        return
-    st.latex(
-        rf"\Big(\prod_{{n=1}}^{{{len(orders)}}} p_n\Big)^{{1/{len(orders)}}} = "
-        rf"({product})^{{1/{len(orders)}}} = {result.mean:.4f}"
-    )
-    st.latex(
-        rf"\mathrm{{BLEU}} = 100 \cdot {result.brevity:.4f} \cdot {result.mean:.4f} "
-        rf"= \mathbf{{{result.score:.1f}}}"
-    )

@@ -9,10 +9,9 @@ from transformer.ui.services.models import Model
 
 SHOW = {
     "walk": walkthrough.show,
-    "training": own_pair.shifted_right,
+    "training": own_pair.show,
     "learning": learning.show,
     "lens": lens.show,
-    "bleu": own_pair.bleu_by_hand,
 }
 LEAD = "Figure 1 of *Attention Is All You Need*, for your sentence."
 

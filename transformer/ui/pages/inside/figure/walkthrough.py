@@ -9,17 +9,15 @@ import numpy as np
 import streamlit as st
 import torch
 
-from transformer.analysis.inside import BatchedAttention, batched_attention, opened_box
+from transformer.analysis.inside import opened_box
 from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui.base import state
-from transformer.ui.pages.inside.figure import drawing, stops
-from transformer.ui.pages.inside.figure import tables as number_tables
+from transformer.ui.pages.inside.figure import drawing, stops, tables
 from transformer.ui.pages.inside.figure.stops import Stop
 from transformer.ui.services import trace_cache
-from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import display_names, frame, tables
+from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.callbacks import controlled
 
 ALTERNATIVES = 4
@@ -51,9 +49,9 @@ def show(model: Model) -> None:
         st.caption(_source_and_shape(stop.box.section, tables_of_box.shape))
         if tables_of_box.head is not None and model.n_heads > 1:
             _head_choice(model, tables_of_box.head)
-        if stop.attention:
-            _attention_views(model, stop)
-        number_tables.show(model, stop, tables_of_box)
+        if stop.attention and stop.box.step in WEIGHT_STEPS:
+            _link_to_heads(stop)
+        tables.show(model, stop, tables_of_box)
 
 
 def _title(stop: Stop) -> str:
@@ -136,55 +134,14 @@ def next_token(model: Model, trace: Trace) -> None:
         )
 
 
-def _attention_views(model: Model, stop: Stop) -> None:
-    """Draw a link from a weight to its whole computation, and the toggle of the batch."""
-    if stop.box.step in WEIGHT_STEPS:
-        frame.page_link(
-            "app.py",
-            "This weight from query and key to the weighted value, in one view: Query–key →",
-            depth="heads",
-            view="query-key",
-            kind="cross" if stop.box.block == "cross_attn" else stop.box.stack,
-            layer=stop.layer,
-            head=stop.head,
-        )
-    if st.toggle("Show as a batch: B sentences, h heads", key="inside-batch"):
-        text = state.view().text
-        other_examples = [example for example in model.description.examples if example != text]
-        module = f"{stop.box.stack}.layers.{stop.layer}.{stop.box.block}"
-        _batch(_batched(model, (text, *other_examples[:2]), module))
-
-
-@cached()
-def _batched(model: Model, sources: tuple[str, ...], attention: str) -> BatchedAttention:
-    translator = model.translator
-    translations = [translation.text for translation in translator.translate_batch(sources)]
-    return batched_attention(translator, sources, translations, attention)
-
-
-def _batch(batch: BatchedAttention) -> None:
-    with st.container(border=True, key="inside-aside"):
-        st.markdown(
-            "Sentences are usually computed in batches. Then every tensor has additional axes: "
-            "**B** sentences, **h** heads, **L** queries and **S** keys (in self-attention L = S). "
-            f"Here B = {len(batch.tokens)}: your sentence and {len(batch.tokens) - 1} examples."
-        )
-        rows = [
-            [description, f"({', '.join(axes)})", f"({', '.join(map(str, shape))})"]
-            for description, axes, shape in batch.shapes
-        ]
-        tables.show("Tensors of this attention", ["", "axes", "here"], rows)
-        tables.show(
-            "The tokens of each key sequence",
-            ["sentence", "tokens, padded"],
-            [
-                [display_names.number(index), " ".join(display_names.tokens(row))]
-                for index, row in enumerate(batch.tokens)
-            ],
-        )
-        st.caption(
-            f"{100 * batch.padding:.0f}% of the key positions are padding, which makes all "
-            "sequences equally long. The mask hides padding: the largest weight on it is "
-            f"{batch.on_padding:g}. Sentences of a batch do not affect each other. Elsewhere on "
-            "this page B is 1 and is left out."
-        )
+def _link_to_heads(stop: Stop) -> None:
+    """Draw a link to the view that shows the whole computation of a weight."""
+    frame.page_link(
+        "app.py",
+        "This weight from query and key to the weighted value, in one view: Query–key →",
+        depth="heads",
+        view="query-key",
+        kind="cross" if stop.box.block == "cross_attn" else stop.box.stack,
+        layer=stop.layer,
+        head=stop.head,
+    )
