@@ -95,7 +95,7 @@ CHECKED_PAGES = {
         "inside",
         *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
         "inside?section=learning",
-        *(f"inside?tab=positions&topic={topic}" for topic in ("order", "parts")),
+        *(f"inside?tab=positions&topic={topic}" for topic in ("matrix", "parts")),
         *(f"inside?tab=why&part={part}" for part in ("paths", "table", "scores")),
     ],
     "Research": ["research", *(f"research?experiment={part}" for part in EXPERIMENTS)],
@@ -109,14 +109,14 @@ CHECKED_PAGES = {
 FOCUS_PAGES = {
     "",
     *("?depth=heads&view=heads", "?depth=steps", "?depth=off&off=c3"),
-    *("inside", "inside?tab=positions&topic=order"),
+    *("inside", "inside?tab=positions&topic=matrix"),
     *("research", "research?experiment=attribution"),
     *("learn", "learn?lesson=row", "train", "train?run=toy-reverse", "class", "glossary"),
 }
 """Pages of which all tab stops are visited."""
 PICTURES = {
     "inside": "*:has(> .hu-figure1)",
-    "inside?tab=positions&topic=order": ".js-plotly-plot",
+    "inside?tab=positions&topic=matrix": ".js-plotly-plot",
     "inside?tab=why&part=paths": ".js-plotly-plot",
     **{
         f"research?experiment={name}": ".js-plotly-plot, .hu-headgrid, .st-key-findings"

@@ -57,7 +57,7 @@ def test_a_student_compares_positions_and_layer_types(
 
     page.goto(f"{app}/inside?tab=why&n=24&d=48")
     expect(page.locator("caption", has_text="n = 24, k = 3")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(7)
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
     page.get_by_role("radio", name="Table 1").click()
     page.wait_for_url(re.compile("part=table"))
     expect(page.locator("caption", has_text="Table 1 at n = 24, d = 48")).to_be_visible()

@@ -11,6 +11,8 @@ import pytest
 import torch
 
 from tests.pages.conftest import Visit, charts, measure, messages, view, visible_text
+from transformer import Translator
+from transformer.analysis.positions import ORDER_PAIR
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.jobs import Jobs
@@ -19,7 +21,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.inside import TOPIC_LABELS
-from transformer.ui.pages.inside.positions import extrapolation, position_models
+from transformer.ui.pages.inside.positions import extrapolation
 
 PAGE = "pages/inside.py?tab=positions"
 
@@ -41,11 +43,10 @@ def write_untrained_run(path: Path, positions: str, **shape: Any) -> None:
     (path / "state.json").write_text('{"status": "finished", "step": 1}', encoding="utf-8")
 
 
-def write_two_runs(folder: Path) -> dict[str, str]:
-    """Write a run with learned positions and one with sinusoids; return the address of both."""
+def write_two_runs(folder: Path) -> None:
+    """Write a run with learned positions and one with sinusoids."""
     write_untrained_run(folder / "learned-run", "learned", max_len=12)
     write_untrained_run(folder / "sinusoidal-run", "sinusoidal")
-    return {"learned": "learned-run", "run": "sinusoidal-run"}
 
 
 @pytest.mark.parametrize("topic", TOPIC_LABELS)
@@ -101,37 +102,11 @@ def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     assert charts(app)[1]["data"][0]["zmax"] == 1
 
 
-@pytest.mark.parametrize("topic", ["learned", "far"])
-def test_without_a_learned_model_a_click_trains_a_pair(
-    visit: Visit, jobs: Jobs, topic: str
-) -> None:
-    app = visit(PAGE, topic=topic)
-    app.button("positions-train").click().run()
-    configs = {run.name: jobs.folder(run.name).config().to_dict()["model"] for run in jobs.runs()}
-    kinds = {name: model["positions"] for name, model in configs.items()}
-    assert sorted(kinds.values()) == ["learned", "sinusoidal"]
-    assert kinds[view(app).learned] == "learned"
-    assert kinds[view(app).run] == "sinusoidal"
-    assert configs[view(app).learned]["max_len"] == position_models.MAX_LEN
-    assert "positions-train" not in {element.key for element in app.button}
-    reloaded = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)
-    assert "positions-train" not in {element.key for element in reloaded.button}
-
-
-def test_a_pair_that_cannot_be_trained_is_reported(visit: Visit, jobs: Jobs) -> None:
-    object.__setattr__(jobs.limits, "parameters", 10)
-    app = visit(PAGE, topic="learned")
-    app.button("positions-train").click().run()
-    assert len(messages(app)) == 1
-    assert "this app allows at most 10" in messages(app)[0]
-    assert not jobs.runs()
-    assert view(app).learned == ""
-
-
 def test_learned_positions_are_compared_with_sinusoids(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    app = visit(PAGE, topic="learned", **write_two_runs(tmp_path / "runs"))
+    write_two_runs(tmp_path / "runs")
+    app = visit(PAGE, topic="learned", learned="learned-run")
     assert not messages(app)
     learned, sinusoids, similarity = charts(app)
     assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["7", "8 untrained"]
@@ -142,18 +117,35 @@ def test_learned_positions_are_compared_with_sinusoids(
 
 
 def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
-    model_params = write_two_runs(tmp_path / "runs")
-    app = visit(PAGE, topic="far", **model_params)
+    write_two_runs(tmp_path / "runs")
+    address = {"topic": "far", "model": "sinusoidal-run", "learned": "learned-run"}
+    app = visit(PAGE, **address)
     assert not charts(app)
     measure(app, "Measure every length")
     (chart,) = charts(app)
-    assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
+    assert [trace["name"] for trace in chart["data"]] == ["sinusoidal", "learned"]
     text = visible_text(app)
     assert "cannot read 12 symbols" in text
     assert "The text has 13 tokens; at most 12 can be translated at once." in text
     assert text.count("no vector") == 9 + 1  # nine lengths, and the explanation
     # Another visitor sees the stored result at once.
-    assert len(charts(visit(PAGE, topic="far", **model_params))) == 1
+    assert len(charts(visit(PAGE, **address))) == 1
+
+
+@pytest.mark.parametrize("topic", ["learned", "far"])
+def test_without_a_learned_model_the_page_links_to_training(
+    visit: Visit, jobs: Jobs, topic: str
+) -> None:
+    app = visit(PAGE, topic=topic)
+    assert any("Train a model" in link.proto.label for link in app.get("page_link"))
+
+
+def test_two_orders_of_the_same_words_are_translated_without_positions(
+    visit: Visit, translator: Translator
+) -> None:
+    texts = visible_text(visit(PAGE, topic="learned"))
+    for sentence in ORDER_PAIR:
+        assert translator.translate(sentence).text in texts
 
 
 def test_later_positions_are_measured_for_a_language(
@@ -171,7 +163,6 @@ def test_later_positions_are_measured_for_a_language(
 def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit) -> None:
     checkpoints = Path(__file__).parents[2] / "checkpoints"
     app = visit(PAGE, checkpoints, topic="learned")
-    assert "positions-train" not in {element.key for element in app.button}
     captions = [caption.value.replace("\\", "") for caption in app.caption]
     assert any("toy: reverse-learned" in caption for caption in captions)
     assert charts(app)

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, visible_text
 from transformer.analysis.table1.complexity import count_multiplications, evaluate_formulas
-from transformer.analysis.table1.paths import path_length
+from transformer.analysis.table1.paths import path_length, sequential_operations
 from transformer.model.table1_layers import TABLE1_LAYERS
 from transformer.ui.pages.inside.why.sizes import NAMES, format_count
 
@@ -70,4 +70,9 @@ def test_paths_are_measured_and_compared_with_their_formula(visit: Visit) -> Non
         assert table_rows[label][2] == expected
         assert table_rows[label][3].split(",")[0] == expected
     assert table_rows["Recurrent"][3] == "1, 19 steps"
-    assert len(app.get("plotly_chart")) == 2 + len(NAMES)
+    chains = {label: int(cells[4].replace("–", "0")) for label, cells in table_rows.items()}
+    assert chains["Recurrent"] == sequential_operations("recurrent", 20)
+    assert chains["Recurrent"] > max(
+        chains[NAMES[name]] for name in ("self-attention", "restricted")
+    )
+    assert len(app.get("plotly_chart")) == 1

@@ -1,4 +1,4 @@
-"""Complexity laws with measurements on logarithmic axes, and the positions that layers reach."""
+"""Complexity laws with measurements on logarithmic axes."""
 
 from __future__ import annotations
 
@@ -89,41 +89,6 @@ def law_lines(
             x=math.log10(marked_x[0]), y=1, yref="paper", text=escape(marked_x[1]), showarrow=False,
             xanchor="left", yanchor="top", xshift=4, font={"size": 12},
         )  # fmt: skip
-    return figure
-
-
-def reachable_positions(grid: npt.NDArray[np.bool_], unit: str, *, dark: bool = False) -> go.Figure:
-    """Draw which positions reach the last one: positions across, number of layers or steps down.
-
-    Args:
-        grid: (depth, n); row i says which positions reach the last one through i of them.
-        unit: what a row adds: "layers" or "steps".
-    """
-    ground, colour = ("#1c2733", DARK[0]) if dark else ("#eef2f6", LIGHT[0])
-    depth, n = grid.shape
-    gap = 1 if n <= 100 and depth <= 60 else 0
-    figure = go.Figure(
-        go.Heatmap(
-            z=grid.astype(np.uint8).tolist(),
-            x=list(range(1, n + 1)),
-            y=list(range(depth)),
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, ground], [1, colour]],
-            showscale=False,
-            customdata=np.where(grid, "reaches", "does not reach").tolist(),
-            hovertemplate=f"position %{{x}}, {unit} %{{y}}: %{{customdata}} position {n}"
-            "<extra></extra>",
-            xgap=gap,
-            ygap=gap,
-        )
-    )
-    lay_out(figure, "position in the input", unit, dark, height=min(640, 150 + 22 * depth))
-    figure.update_layout(showlegend=False)
-    figure.update_xaxes(showgrid=False)
-    figure.update_yaxes(
-        autorange="reversed", showgrid=False, tickformat="d", dtick=max(1, depth // 8)
-    )
     return figure
 
 

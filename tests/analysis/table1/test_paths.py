@@ -127,10 +127,3 @@ def test_the_table_has_a_row_per_stack_and_length() -> None:
     assert len(table) == 2 * len(paths.STACKS)
     assert table["measured"].tolist() == table["formula"].tolist()
     assert table["chain"].notna().sum() == 2 * len(TABLE1_LAYERS)
-
-
-def test_a_recurrent_layer_needs_one_step_for_each_position() -> None:
-    """The state after i steps has read the last i + 1 inputs and no others."""
-    field = paths.recurrent_field(9)
-    assert field.tolist() == [[column >= 8 - row for column in range(9)] for row in range(9)]
-    assert field[:, 0].nonzero()[0].item() == paths.recurrent_steps(9)

@@ -50,25 +50,6 @@ def receptive_field(
     return torch.stack([gradient[0].abs().sum(-1) > 0 for gradient in reversed(gradients)])
 
 
-def recurrent_field(n: int) -> Bool[Tensor, "steps n"]:
-    """Return which inputs reach the last position of one recurrent layer, step by step.
-
-    Row i is for i steps, row 0 for none: the last position's output is computed from the state i
-    positions before, as if that were the first one. True where its gradient with respect to the
-    input is not zero, as in `receptive_field`.
-    """
-    [layer] = layer_stack("recurrent", LayerConfig(WIDTH), 1)
-    layer, rows = layer.double(), torch.zeros(n, n, dtype=torch.bool)
-    inputs = torch.randn(1, n, WIDTH, dtype=torch.float64)
-    for steps in range(n):
-        check_cancelled()
-        with torch.enable_grad():
-            read = inputs[:, n - 1 - steps :].clone().requires_grad_()
-            (gradient,) = torch.autograd.grad(layer(read)[0, -1].sum(), read)
-        rows[steps, n - 1 - steps :] = gradient[0].abs().sum(-1) > 0
-    return rows
-
-
 def layers_needed(name: str, n: int, k: int = 3, r: int = 15) -> float:
     """Return the fewest layers that connect the first of n positions to the last, measured.
 

@@ -17,12 +17,11 @@ SECTION_LABELS = {
 }
 """Sections of the tab Figure 1."""
 TOPIC_LABELS = {
-    "order": "Word order",
     "matrix": "Matrix",
     "waves": "Waves",
     "added": "Vector lengths",
     "parts": "Score terms",
-    "learned": "Learned",
+    "learned": "Learned and none",
     "far": "Extrapolation",
 }
 """Topics of the tab Positions."""
@@ -34,7 +33,7 @@ SIDES = {"source": "Source", "target": "Target"}
 @dataclass(frozen=True)
 class Inside(View):
     """Address fields of the page, by tab: `section` to `smoothing` belong to Figure 1, `topic` to
-    `run` to Positions, and `part` to `dk` to Why self-attention.
+    `learned` to Positions, and `part` to `dk` to Why self-attention.
 
     Attributes:
         box: the open box of Figure 1, in layer `layer`; panel: the name of one of its tables, in
@@ -43,7 +42,6 @@ class Inside(View):
         side: whether to show source or target positions.
         waves: the dimensions to draw as waves, separated by commas.
         learned: the checkpoint with learned positions; "" is the first one.
-        run: a checkpoint with sinusoids to compare it with.
         n, d, k, r: sizes as in Table 1; dk: d_k of the scores.
     """
 
@@ -55,11 +53,10 @@ class Inside(View):
     warmup: int = field(4000, "warmup, steps", bounds=(1, 100_000))
     dropout: float = field(0.1, "P_drop", bounds=(0.0, 0.9))
     smoothing: float = field(0.1, "ε", bounds=(0.0, 0.9))
-    topic: str = field("order", "Topic", choices=TOPIC_LABELS)
+    topic: str = field("matrix", "Topic", choices=TOPIC_LABELS)
     side: str = field("source", "Side", choices=SIDES)
     waves: str = field()
     learned: str = field(label="Model with learned positions")
-    run: str = field()
     part: str = field("paths", "Part", choices=PART_LABELS)
     n: int = field(64, "n, sequence length", bounds=(2, 65536))
     d: int = field(512, "d, dimension of the vectors", bounds=(8, 4096))

@@ -44,9 +44,10 @@ def show(model: Model) -> None:
     first, comparable = _models_to_compare(model)
     if {"learned", "sinusoidal"} - {item.positions for item in comparable}:
         st.markdown(
-            "To compare learned positions with sinusoids on longer inputs, train two small models."
+            "To compare learned positions with sinusoids on longer inputs, train a model of each "
+            "on the same task."
         )
-        position_models.training_button()
+        frame.page_link("pages/train.py", "Train a model →", run="")
     if first is None:
         return
     max_length = TASKS[first.task].options["longest"].maximum

@@ -1,4 +1,4 @@
-"""Learned positions, compared with sinusoids."""
+"""Learned positions, compared with sinusoids, and no positions at all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,21 @@ from transformer.ui.pages.inside.positions.position_models import PositionModel
 from transformer.ui.pages.inside.positions.sides import side
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import display_names, frame
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_POSITIONS = 96
 """Maximum number of rows of a learned table in the figure."""
-SINUSOID_POSITIONS = 48
-"""Number of sinusoids to show if no model has a learned table."""
 
 
 def show(model: Model) -> None:
+    """Draw the learned vectors of a checkpoint, and the translations without any positions."""
+    _learned(model)
+    if not model.description.kind:
+        _none(model)
+
+
+def _learned(model: Model) -> None:
     """Draw the learned vectors of a checkpoint and how similar they are to sinusoids."""
     st.markdown(
         "The paper also tried **learned** vectors, one for each position, with nearly the same "
@@ -33,9 +38,8 @@ def show(model: Model) -> None:
         candidate for candidate in position_models.list_models() if candidate.positions == "learned"
     ]
     if not candidates:
-        st.info("No model here has learned positions yet. Train one to compare it with sinusoids.")
-        position_models.training_button()
-        _sinusoids(model)
+        st.info("No model here has learned positions yet. Train one on the page Train.")
+        frame.page_link("pages/train.py", "Train a model with learned positions →", run="")
         return
     selected = _model_choice(candidates, model)
     stack_side = side()
@@ -106,28 +110,6 @@ def _tables(values: np.ndarray, n_trained: int) -> None:
         )
 
 
-def _sinusoids(model: Model) -> None:
-    """Draw the paper's sinusoids alone, with their similarity by distance."""
-    st.markdown("**For comparison: sinusoids**, the fixed vectors of the paper")
-    values = positions.sinusoidal(SINUSOID_POSITIONS, model.translator.model.config.d_model)
-    names = [
-        display_names.number(position) if position % 8 == 0 else ""
-        for position in range(len(values))
-    ]
-    left_column, right_column = st.columns(2)
-    with left_column:
-        figure = table(
-            values, names, y_title="position", x_title="dimension", quantity="added", dark=dark()
-        )
-        chart(figure, "positions-learned-Sinusoids")
-    with right_column:
-        curves = [_similarity("sinusoids", values)]
-        figure = lines(
-            curves, x_title="distance k (positions)", y_title="cosine similarity", dark=dark()
-        )
-        chart(figure, "positions-learned-similarity")
-
-
 def _similarity(name: str, vectors: np.ndarray) -> Curve:
     """Return the mean cosine similarity of positions by distance, with minimum and maximum."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
@@ -148,3 +130,27 @@ def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
         "The band shows the minimum and maximum over all pairs at that distance. Nothing forces "
         "learned positions to depend on the distance alone."
     )
+
+
+def _none(model: Model) -> None:
+    """Draw the translations of two orders of the same words, with source positions and without."""
+    st.header("No positions")
+    effect = _cached_reordering(model)
+    st.markdown(
+        "Attention alone ignores order. Without positions in the encoder, its outputs for the same "
+        f"words in another order differ by at most {effect.max_differences['without']:.1g}, a "
+        f"rounding error; with positions by up to {effect.max_differences['with']:.1f}."
+    )
+    columns = ["Source", "With positions", "Without source positions"]
+    rows = zip(
+        positions.ORDER_PAIR,
+        effect.translations["with"],
+        effect.translations["without"],
+        strict=True,
+    )
+    tables.show("Translations of the same words in two orders", columns, [*map(list, rows)])
+
+
+@cached("Reading both sentences …")
+def _cached_reordering(model: Model) -> positions.ReorderingEffect:
+    return positions.reordering_effect(model.translator, *positions.ORDER_PAIR)

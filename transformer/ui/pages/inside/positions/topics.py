@@ -9,12 +9,10 @@ from transformer.ui.pages.inside.positions import (
     extrapolation,
     formula,
     learned,
-    order,
 )
 from transformer.ui.services.models import Model
 
 SHOW = {
-    "order": order.order,
     "matrix": formula.matrix,
     "waves": formula.waves,
     "added": embedding_sum.vector_lengths,
