@@ -21,6 +21,7 @@ from transformer.config import ModelConfig
 from transformer.text.files import atomic_path
 from transformer.text.pair_pieces import MAGIC, PairPieces, load_processor
 from transformer.text.symbols import SPECIAL, special_options, symbol_model
+from transformer.text.visible import without_invisible
 
 # Fixed, because SentencePiece writes the number into the model: the same text gives the same bytes
 # (and the same hash) on every machine.
@@ -141,7 +142,7 @@ class Vocabulary:
         self, texts: Sequence[str], threads: int = 0, *, target: bool = False
     ) -> list[list[int]]:
         """Encode many texts at once on `threads` threads (0: one per processor core)."""
-        clean = [_clean(text) for text in texts]
+        clean = [_readable(text) for text in texts]
         if self.pair is not None:
             encode = self.pair.encode_target if target else self.pair.encode_source
             return encode(clean, threads or -1)
@@ -164,7 +165,7 @@ class Vocabulary:
             )
         sentencepiece.set_random_generator_seed(seed % (1 << 31))
         ids: list[list[int]] = self._model.encode(
-            [_clean(text) for text in texts],
+            [_readable(text) for text in texts],
             add_eos=True,
             enable_sampling=True,
             alpha=alpha,
@@ -260,7 +261,7 @@ class _SentenceStream:
         try:
             for sentence in self._sentences:
                 self.count += 1
-                yield _clean(sentence)
+                yield _readable(sentence)
         except (Exception, KeyboardInterrupt) as error:
             self.error = error
             raise
@@ -280,6 +281,11 @@ def _training_error(error: RuntimeError, stream: _SentenceStream, size: int) -> 
     return ValueError(
         f"SentencePiece could not learn {size} pieces from {stream.count} sentences: {error}"
     )
+
+
+def _readable(text: str) -> str:
+    """Return the text without lone surrogates and characters that nobody sees."""
+    return without_invisible(_clean(text))
 
 
 def _clean(text: str) -> str:
