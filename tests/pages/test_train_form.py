@@ -104,6 +104,7 @@ def test_steps_that_fit_many_pairs_are_estimated_from_some() -> None:
         ('[\n  {"en": "cat", "fr": "chat"}\n]', "The text is JSON; extract its sentences"),
         (TSV * 10, "bytes; this app allows at most 2,000."),
         ("cat\tchat\n" * 3, "The text has 3 pairs; at least 20 are needed"),
+        ("cat\tchat\n" * 30, "The text has 30 pairs with the same source; at least 2 sources"),
     ],
 )
 def test_invalid_pairs_are_rejected_in_one_sentence(

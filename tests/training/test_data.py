@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 
-from transformer.text import Vocabulary
+from transformer.text import CorpusError, Vocabulary
 from transformer.training import data as data_module
-from transformer.training.data import TrainingPairs, epoch_plan, prepare_data
+from transformer.training.data import HeldOut, TrainingPairs, epoch_plan, prepare_data
 from transformer.training.run_folder import RunFolder
 
 Pairs = list[tuple[str, str]]
@@ -29,12 +30,70 @@ def test_every_fiftieth_pair_is_held_out(tmp_path: Path, n_pairs: int) -> None:
         assert sorted(train + valid) == sorted(pairs)
 
 
-def test_held_out_pairs_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(data_module, "MAX_HOLDOUT_PAIRS", 3)
-    pairs = [(f"source {n}", f"target {n}") for n in range(1000)]
-    corpus = TrainingPairs.from_files([write_pairs(tmp_path / "p.tsv", pairs)])
-    assert list(corpus.valid()) == [pairs[0], pairs[50], pairs[100]]
-    assert len(list(corpus.train())) == 997
+@pytest.mark.parametrize("n_pairs", [100_001, 120_000])
+def test_held_out_pairs_are_limited(n_pairs: int) -> None:
+    pairs = [(f"source {n}", f"target {n}") for n in range(n_pairs)]
+    held_out = HeldOut(lambda: iter(pairs), "p.tsv")
+    assert held_out.sources == {source for source, _ in pairs[: 50 * 2000 : 50]}
+
+
+REPEATS = {
+    "three times": [(f"I see {n} cats.", f"Je vois {n} chats.") for n in range(80)] * 3,
+    "three translations": [
+        (f"I see {n} cats.", f"{start} {n} chats.")
+        for n in range(80)
+        for start in ("Je vois", "J'aperçois", "Moi, je vois")
+    ],
+    "spaces": [
+        (f"I see{space}{n} cats.", "Oui.") for space in (" ", "\xa0", "  ") for n in range(99)
+    ],
+    "decomposed": [(f"Le café{mark} {n}", "Yes.") for mark in ("", "\u2060") for n in range(60)]
+    + [(f"Le cafe\u0301 {n}", "Yes.") for n in range(60)],
+}
+
+
+@pytest.mark.parametrize("name", REPEATS)
+def test_pairs_with_equal_sources_are_held_out_together(tmp_path: Path, name: str) -> None:
+    table = write_pairs(tmp_path / "p.tsv", REPEATS[name])
+    added = write_pairs(tmp_path / "more.tsv", REPEATS[name])
+    corpus = TrainingPairs.from_files([table], added={str(added): 1.0})
+    train, valid = list(corpus.train()), list(corpus.valid())
+    assert sorted(train + valid) == sorted(REPEATS[name])
+    read_added = corpus.added[0][0]
+    keys = [
+        {
+            unicodedata.normalize("NFKC", source.replace("\u2060", "")).replace("  ", " ")
+            for source, _ in part
+        }
+        for part in (valid, train, list(read_added()))
+    ]
+    assert 2 <= len(keys[0]) <= 6
+    assert not keys[0] & (keys[1] | keys[2])
+
+
+def test_a_frequent_source_stays_in_training() -> None:
+    pairs = [("Yes.", "Oui."), ("No.", "Non.")] * 200 + [(f"Rare {n}", "x") for n in range(99)]
+    assert HeldOut(lambda: iter(pairs), "p").sources == {"Rare 0", "Rare 50"}
+    few = [("Yes.", "Oui.")] * 90 + [("No.", "Non.")] * 60
+    assert HeldOut(lambda: iter(few), "p").sources == {"No."}
+    with pytest.raises(CorpusError, match="p has 90 pairs with the same source; at least 2"):
+        _ = HeldOut(lambda: iter(few[:90]), "p").sources
+
+
+def test_repeats_are_counted_for_the_user(tmp_path: Path) -> None:
+    repeated = write_pairs(tmp_path / "p.tsv", REPEATS["three times"])
+    valid = write_pairs(
+        tmp_path / "v.tsv", [*REPEATS["three times"][:2], ("A bird 3.", "Oiseau 3.")]
+    )
+    messages: list[str] = []
+    for folder, files in (("a", ([repeated],)), ("b", ([repeated], [valid]))):
+        corpus = TrainingPairs.from_files(*files)
+        run = RunFolder(tmp_path / folder)
+        prepare_data(run, corpus, vocab_size=320, max_len=30, fit=True, log=messages.append)
+    assert "10 of the 15 validation pairs repeat another's source" in messages
+    assert any(
+        text.startswith("2 of the 3 validation pairs have a source that") for text in messages
+    )
 
 
 def test_pairs_are_read_from_parallel_and_validation_files(tmp_path: Path) -> None:

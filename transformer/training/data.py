@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from transformer.text import Pairs as EncodedPairs
 from transformer.text.store import Ids
 from transformer.text.tasks import TASKS, Task, split
 from transformer.text.typing_noise import typing_variant
+from transformer.text.visible import normalised
 from transformer.training.run_config import FilesRun, PairsRun, TaskRun, TrainingRun
 from transformer.training.run_folder import LoopState, RunError, RunFolder
 
@@ -39,6 +41,52 @@ MAX_WHOLE_WORDS = 100
 MAX_VOCABULARY_SENTENCES = 200_000  # sentences from which pieces are learned
 
 
+class HeldOut:
+    """The sources that are held out of a text for validation, read from it when first needed.
+
+    They are the sources of the first pair and of every 50th after it, 2,000 at most. Pairs whose
+    sources are equal, but for spaces and Unicode normalisation, stay together: else a validation
+    pair could be a training pair. A source with more than 50 pairs is not held out, unless there is
+    no other.
+    """
+
+    def __init__(self, read: PairReader, name: str) -> None:
+        """
+        Args:
+            read: returns the pairs from the start.
+            name: of the text in error messages.
+        """
+        self._read, self._name = read, name
+
+    @functools.cached_property
+    def sources(self) -> frozenset[str]:
+        """The normalised sources. Raises CorpusError if fewer than two sources are different."""
+        sizes: dict[str, int] = {}
+        first_source, n_pairs, is_one_source = "", 0, True
+        for source, _ in self._read():
+            key = normalised(source)
+            first_source = first_source or key
+            is_one_source = is_one_source and key == first_source
+            if n_pairs % HOLDOUT_INTERVAL == 0 and len(sizes) < MAX_HOLDOUT_PAIRS:
+                sizes[key] = 0
+            n_pairs += 1
+        if is_one_source:
+            pairs = "1 pair" if n_pairs == 1 else f"{n_pairs} pairs with the same source"
+            needed = "2" if n_pairs == 1 else "2 sources"
+            raise CorpusError(
+                f"{self._name} has {pairs}; at least {needed} are needed, one for validation"
+            )
+        for source, _ in self._read():
+            if (key := normalised(source)) in sizes:
+                sizes[key] += 1
+        small = frozenset(key for key, size in sizes.items() if size <= HOLDOUT_INTERVAL)
+        return small or frozenset({min(sizes, key=sizes.__getitem__)})
+
+    def part(self, read: PairReader, *, inside: bool) -> Iterator[tuple[str, str]]:
+        """Yield the pairs whose sources are held out, or (`inside` false) the others."""
+        return (pair for pair in read() if (normalised(pair[0]) in self.sources) == inside)
+
+
 @dataclass(frozen=True)
 class TrainingPairs:
     """Training and validation pairs, each as a function that reads them from the start.
@@ -47,6 +95,8 @@ class TrainingPairs:
         gold: alignment of each validation pair, if all pairs have one.
         symbols: vocabulary of a toy task; empty if the vocabulary is learned from the text.
         added: additional training corpora, with how often an epoch reads each.
+        has_valid_files: whether the validation pairs come from files of their own, which may repeat
+            training pairs.
         files: what they are read from; a resumed run refuses files with another content.
     """
 
@@ -55,6 +105,7 @@ class TrainingPairs:
     gold: Sequence[set[Link]] = ()
     symbols: Sequence[str] = ()
     added: Sequence[tuple[PairReader, float]] = ()
+    has_valid_files: bool = False
     files: Sequence[str | os.PathLike[str]] = ()
 
     @classmethod
@@ -108,9 +159,8 @@ class TrainingPairs:
     ) -> TrainingPairs:
         """Read pairs from files: `train` and `valid` are one table or two parallel files each.
 
-        Without `valid`, the first training pair and every 50th after it (2,000 at most) are held
-        out for validation. `added` are tables with their weights. If the text is `encoded` already,
-        the files may be missing.
+        Without `valid`, some pairs are held out as in `HeldOut`. `added` are tables with their
+        weights. If the text is `encoded` already, the files may be missing.
 
         Raises:
             CorpusError: at once for more than two files, a missing file or a folder; for an error
@@ -124,16 +174,22 @@ class TrainingPairs:
         tables = added or {}
         for table in () if encoded else tables:
             read_pairs(table)
-        name = " and ".join(map(str, train))
+        read_train = functools.partial(read_pairs, *train)
+        read_added = [functools.partial(read_pairs, table) for table in tables]
+        if valid:
+            files = (*train, *valid, *tables)
+            weighted = [*zip(read_added, tables.values(), strict=True)]
+            read_valid = functools.partial(read_pairs, *valid)
+            return cls(read_train, read_valid, added=weighted, has_valid_files=True, files=files)
+        held_out = HeldOut(read_train, " and ".join(map(str, train)))
         return cls(
-            (lambda: read_pairs(*train))
-            if valid
-            else lambda: _holdout_part(read_pairs(*train), name, held_out=False),
-            (lambda: read_pairs(*valid))
-            if valid
-            else lambda: _holdout_part(read_pairs(*train), name, held_out=True),
-            added=[(functools.partial(read_pairs, table), tables[table]) for table in tables],
-            files=(*train, *(valid or ()), *tables),
+            functools.partial(held_out.part, read_train, inside=False),
+            functools.partial(held_out.part, read_train, inside=True),
+            added=[
+                (functools.partial(held_out.part, read, inside=False), weight)
+                for read, weight in zip(read_added, tables.values(), strict=True)
+            ],
+            files=(*train, *tables),
         )
 
 
@@ -182,22 +238,6 @@ def task_sizes(task: Task, options: Mapping[str, int]) -> tuple[int, int]:
             f"{n_train} training and {n_valid} validation pairs requested; each must be at least 1"
         )
     return n_train, n_valid
-
-
-def _holdout_part(
-    pairs: Iterator[tuple[str, str]], name: str, *, held_out: bool
-) -> Iterator[tuple[str, str]]:
-    count = 0
-    for count, pair in enumerate(pairs, start=1):
-        is_held_out = (
-            count % HOLDOUT_INTERVAL == 1 and count <= HOLDOUT_INTERVAL * MAX_HOLDOUT_PAIRS
-        )
-        if is_held_out == held_out:
-            yield pair
-    if count < 2:
-        raise CorpusError(
-            f"{name} has {count} pair; at least 2 are needed to hold one out, or --valid"
-        )
 
 
 @dataclass(frozen=True)
@@ -319,7 +359,28 @@ def prepare_data(
     added = [encoded(f"added-{n}", pairs) for n, (pairs, _) in enumerate(corpus.added)]
     weights = [weight for _, weight in corpus.added]
     # The validation pairs come last, because they tell whether the text is prepared.
-    return PreparedData(vocabulary, train, encoded("valid", corpus.valid), added, weights)
+    is_prepared = run.is_prepared
+    data = PreparedData(vocabulary, train, encoded("valid", corpus.valid), added, weights)
+    if corpus.files and not is_prepared:
+        _log_repeats(corpus, log)
+    return data
+
+
+def _log_repeats(corpus: TrainingPairs, log: Callable[[str], None]) -> None:
+    """Say how many validation pairs repeat a source, and how many have one of a training pair."""
+    sources = Counter(normalised(source) for source, _ in corpus.valid())
+    n_valid = sources.total()
+    if n_repeats := n_valid - len(sources):
+        log(f"{n_repeats:,} of the {n_valid:,} validation pairs repeat another's source")
+    if not corpus.has_valid_files:
+        return
+    readers = (corpus.train, *(read for read, _ in corpus.added))
+    train_sources = (normalised(source) for read in readers for source, _ in read())
+    if n_shared := sum(sources[source] for source in sources.keys() & train_sources):
+        log(
+            f"{n_shared:,} of the {n_valid:,} validation pairs have a source that is also in the "
+            "training pairs; the validation loss does not measure new sentences there"
+        )
 
 
 def fit_vocabulary(corpus: TrainingPairs, vocab_size: int) -> Vocabulary:

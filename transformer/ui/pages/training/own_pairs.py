@@ -10,8 +10,8 @@ import streamlit as st
 
 from transformer.text.corpus import pairs_of
 from transformer.text.pair_formats import ColumnsUnclear, FormatError, recognise, split_text
-from transformer.text.visible import is_blank
-from transformer.training.data import HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS
+from transformer.text.visible import is_blank, normalised
+from transformer.training.data import HeldOut
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets import frame, tables
@@ -93,12 +93,17 @@ def _choose_columns(cells: Sequence[str]) -> None:
 
 def _preview(reading: Reading) -> None:
     count, rows = len(reading.pairs), reading.pairs[:PREVIEW_ROWS]
-    held_out = min(MAX_HOLDOUT_PAIRS, 1 + (count - 1) // HOLDOUT_INTERVAL)
+    held_out, repeats = _count_held_out(reading.pairs)
     caption = (
         f"{count:,} pairs ({reading.layout}), {held_out:,} of them held out for validation. The "
         f"first {len(rows)}:"
     )
     tables.show(caption, ["Source", "Target"], rows)
+    if repeats:
+        st.caption(
+            f"{repeats:,} pairs repeat the source of another pair; pairs with equal sources are "
+            "held out together."
+        )
 
 
 def current() -> Reading:
@@ -162,8 +167,8 @@ def read_with_layout(
         columns: the columns of source and target, if the visitor has chosen them.
 
     Raises:
-        ValueError: for an empty side, a layout that is unknown or not certain, too many bytes or
-            too few pairs.
+        ValueError: for an empty side, a layout that is unknown or not certain, too many bytes, too
+            few pairs, or pairs that all have the same source.
     """
     _check_size(len(text.encode("utf-8", "surrogatepass")), name, max_bytes)
     lines = split_text(text)
@@ -179,7 +184,16 @@ def read_with_layout(
             f"{name} has {len(pairs)} pairs; at least {MIN_PAIRS} are needed, some of them for "
             "validation."
         )
+    _ = HeldOut(lambda: iter(pairs), name).sources  # raises CorpusError for one source only
     return pairs, layout.description
+
+
+def _count_held_out(pairs: Pairs) -> tuple[int, int]:
+    """Return the number of pairs held out for validation, and that of pairs whose source another
+    pair has too."""
+    held_out = HeldOut(lambda: iter(pairs), "").sources
+    sources = [normalised(source) for source, _ in pairs]
+    return sum(source in held_out for source in sources), len(pairs) - len(set(sources))
 
 
 def tsv(pairs: Pairs) -> bytes:
