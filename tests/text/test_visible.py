@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-import regex
+import regex  # type: ignore[import-untyped]
 
 from transformer.text import Vocabulary
 from transformer.text.visible import is_blank, without_invisible
