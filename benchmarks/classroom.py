@@ -30,8 +30,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from benchmarks.harness import option_parser, report
 from tests.live_app import ROOT, app_server, chromium
 from tests.websocket_session import Session, open_socket
+from transformer.api.visitors import new_id
 from transformer.figures.state import DEFAULTS
-from transformer.ui.base.visitor import new_id
 from transformer.ui.services.class_updates import PATH
 
 BROWSERS = 2

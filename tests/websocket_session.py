@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 
-from transformer.ui.base.visitor import COOKIE
+from transformer.api.visitors import COOKIE
 
 MAX_MESSAGE_BYTES = 64 * 2**20
 

@@ -9,9 +9,9 @@ from playwright.sync_api import Page, WebSocket, expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
+from transformer.api.visitors import COOKIE, ID
 from transformer.figures.views import served_script
 from transformer.ui.base.registry import PAGES, path
-from transformer.ui.base.visitor import COOKIE, ID
 from transformer.ui.services import view_scripts
 
 SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
-from transformer.ui.base.model_description import PARALLEL_EXAMPLES
+from transformer.api.model_description import PARALLEL_EXAMPLES
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.browser_questions import case_data, read_reply
 from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, Question

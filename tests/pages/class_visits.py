@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import TEACHER_TOKEN, Visit
+from transformer.api.visitors import new_id
 from transformer.classroom import Classroom
 from transformer.figures.packing import unpack
 from transformer.ui.base.registry import CLASS
-from transformer.ui.base.visitor import new_id
 from transformer.ui.services import live_classes
 
 

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
 from tests.pages.conftest import Visit, component_data, messages, text_field, view
+from transformer.api.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import import_folder
@@ -18,7 +19,6 @@ from transformer.figures.box_layout import STOPS
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.languages import front_matter
-from transformer.ui.base.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.inside import SECTION_LABELS, TOPIC_LABELS
 from transformer.ui.pages.research import EXPERIMENTS

@@ -19,8 +19,8 @@ from tests.pages.conftest import (
     view,
 )
 from transformer import Translator
+from transformer.api import model_list
 from transformer.ui.base.registry import HOME, PAGES
-from transformer.ui.services import model_list, models
 
 TRANSLATING_PAGES = tuple(f"{HOME}?depth={depth}" for depth in ("heads", "steps", "off"))
 SENTENCE_PAGES = (HOME, *TRANSLATING_PAGES)
@@ -87,7 +87,7 @@ def test_an_invalid_checkpoint_is_listed_but_never_the_default(
     assert model_menu.options == [
         "a-trun… (unreadable)",
         "b-not-… (unreadable)",
-        f"complete · {models.format_millions(model_list.count_weights(tmp_path / 'complete'))}",
+        f"complete · {model_list.format_millions(model_list.count_weights(tmp_path / 'complete'))}",
     ]
 
 

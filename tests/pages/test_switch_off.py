@@ -30,10 +30,10 @@ from transformer.analysis.interventions.patches import (
     replaced_row,
 )
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
+from transformer.api.model_description import EXAMPLES
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
-from transformer.ui.base.address import EXAMPLES
 from transformer.ui.pages.home import ABLATIONS, switch_changes
 
 PAGE, TEXT = "app.py?depth=off", "The baker hides books."

@@ -13,7 +13,7 @@ from websockets.typing import Origin
 
 from tests.ui.conftest import TEACHER_TOKEN
 from tests.websocket_session import Session, open_socket
-from transformer.ui.base.visitor import COOKIE, new_id
+from transformer.api.visitors import COOKIE, new_id
 from transformer.ui.services.class_updates import CLASS_OVER_CODE, MAX_TABS, PATH
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.figures.deno import drawn
 from transformer import Translator
+from transformer.api.models import described
 from transformer.figures import PackedTrace, explorer_data
 from transformer.figures.glance import glance_data
 from transformer.ui.services import models
@@ -40,7 +41,7 @@ def models_by_name() -> dict[str, Model]:
     for name in ("en-fr", "en-de"):
         path = ROOT / "checkpoints" / name
         digest = models.digest(path)
-        loaded_models[name] = models._model(name, path, digest, Translator.load(path, "cpu"))
+        loaded_models[name] = described(name, path, digest, Translator.load(path, "cpu"))
     return loaded_models
 
 

@@ -11,8 +11,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 from tests.ui.conftest import exchange_messages
+from transformer.api.visitors import COOKIE, ID, new_id
 from transformer.jobs.limits import LIMITS_VARIABLE
-from transformer.ui.base.visitor import COOKIE, ID, new_id
 from transformer.ui.server.security import MAX_QUOTED_HOST, Gate, content_security_policy
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")

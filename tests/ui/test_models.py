@@ -11,21 +11,23 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from transformer.api import model_list
+from transformer.api import models as loaded
+from transformer.api.model_list import ListedModel
+from transformer.api.server_paths import remove_server_paths
+from transformer.api.sized_cache import SizedCache
 from transformer.app_folders import IMPORT_ROOT, SHIPPED_RUNS
 from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
 from transformer.training.recipe import make_run_config
-from transformer.ui.base.server_paths import remove_server_paths
-from transformer.ui.services import model_list, models
-from transformer.ui.services.memory_cache import SizedCache
-from transformer.ui.services.model_list import ListedModel
+from transformer.ui.services import models
 
 
 @pytest.fixture
 def folder(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path))
-    cache = SizedCache[Translator](10**9, models._weight_bytes)
-    monkeypatch.setattr(models, "_model_cache", lambda: cache)
+    cache = SizedCache[Translator](10**9, loaded._weight_bytes)
+    monkeypatch.setattr(loaded, "_model_cache", lambda: cache)
     shutil.copytree(checkpoints / "tiny", tmp_path / "b")
     return tmp_path
 
@@ -34,7 +36,7 @@ def test_the_first_valid_model_is_loaded_for_the_first_visit(folder: Path) -> No
     (folder / "a").mkdir()
     (folder / "a" / "config.json").write_text("{}")
     models.load_first_visit_model()
-    assert models._model_cache().get((str(folder / "b"), models.digest(folder / "b")))
+    assert loaded._model_cache().get((str(folder / "b"), models.digest(folder / "b")))
     assert models.default() == "b"
 
 

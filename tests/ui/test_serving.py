@@ -20,11 +20,11 @@ from websockets.typing import Origin
 from tests.jobs.conftest import idle_jobs
 from tests.live_app import app_server
 from tests.websocket_session import Session
+from transformer.api.visitors import COOKIE, new_id
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read_run_info
 from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.recipe import make_run_config
-from transformer.ui.base.visitor import COOKIE, new_id
 from transformer.ui.server import asgi
 from transformer.ui.services import live_jobs, shared
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import streamlit as st
 
+from transformer.api import traces
+from transformer.api.sized_cache import SizedCache
 from transformer.cancellation import cancelled_by
 from transformer.inference.decoding import SequenceDecoder
 from transformer.ui.base.address import View
 from transformer.ui.services import models, trace_cache
-from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import (
-    MAX_BYTES,
     CachedTrace,
     RerunCancellation,
 )
@@ -32,7 +32,7 @@ def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use an empty session state and an empty cache."""
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(
-        trace_cache, "_traces", SizedCache[CachedTrace](MAX_BYTES, lambda trace: trace.size)
+        traces, "_traces", SizedCache[CachedTrace](traces.MAX_BYTES, lambda trace: trace.size)
     )
 
 
@@ -121,8 +121,8 @@ def test_an_abandoned_search_stops_between_two_steps(
                 raise Disconnected
             return super().__contains__(key)
 
-    cache: SizedCache[CachedTrace] = SizedCache(MAX_BYTES)
-    monkeypatch.setattr(trace_cache, "_traces", cache)
+    cache: SizedCache[CachedTrace] = SizedCache(traces.MAX_BYTES)
+    monkeypatch.setattr(traces, "_traces", cache)
     for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
         session_state = CountingState()
         monkeypatch.setattr(st, "session_state", session_state)
@@ -136,7 +136,7 @@ def test_an_abandoned_search_stops_between_two_steps(
 def test_a_search_that_exceeds_its_cpu_time_stops(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
+    monkeypatch.setattr(traces, "MAX_CPU_SECONDS", -1)
     message = "took more than -1 seconds of CPU time"
     with pytest.raises(ValueError, match=message), cancelled_by(RerunCancellation()):
         trace_cache.read(model, VIEW)

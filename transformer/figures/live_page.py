@@ -13,11 +13,14 @@ from transformer.figures.modules import CLIENT, JoinedModules, join_modules
 from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import TABS, json_script
 
-WORKER_FOLDERS = ("engine", "model", "trace", "trace/questions")
+WORKER_FOLDERS = ("model", "trace", "trace/questions")
 """Folders of `client/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
-WORKER_FILES = ("common/base.js", "common/base64.js", "common/naming.js", "common/head-codes.js")
-"""Modules of the views that the worker loads as well."""
+WORKER_FILES = (
+    *("engine/worker.js", "engine/model-files.js"),
+    *("common/base.js", "common/base64.js", "common/naming.js", "common/head-codes.js"),
+)
+"""Further modules that the worker loads."""
 SERVICE_WORKER = "engine/service-worker.js"
 
 # Matrix products run in WebAssembly, and views set styles in attributes. Other origins are blocked.
@@ -62,11 +65,7 @@ def worker_scripts() -> dict[str, str]:
         for folder in WORKER_FOLDERS
         for path in sorted((CLIENT / folder).glob("*.js"))
     ]
-    return {
-        path: (CLIENT / path).read_text(encoding="utf-8")
-        for path in (*paths, *WORKER_FILES)
-        if path != SERVICE_WORKER
-    }
+    return {path: (CLIENT / path).read_text(encoding="utf-8") for path in (*paths, *WORKER_FILES)}
 
 
 def service_worker(version: str, files: Sequence[str]) -> str:

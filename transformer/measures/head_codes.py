@@ -8,6 +8,12 @@ from transformer.measures.kinds import AttentionKind, Head
 
 LETTERS: dict[AttentionKind, str] = {"encoder": "e", "decoder": "d", "cross": "c"}
 """Code letter of each kind of attention."""
+HEAD_PATTERN = r"[edc]\d{1,3}(\.\d{1,3})?"
+HEADS_FORM = (
+    rf"({HEAD_PATTERN}(,{HEAD_PATTERN})*)?",
+    'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
+)
+"""Regular expression and description of the codes of heads."""
 
 
 def write_heads(heads: Iterable[Head]) -> str:

@@ -1,4 +1,4 @@
-"""Visible text: blank texts, characters that nobody sees, and control characters in a terminal."""
+"""Visible text: blank texts, characters that nobody sees, control characters, and sentences."""
 
 from __future__ import annotations
 
@@ -50,3 +50,13 @@ def escape_controls(text: str) -> str:
     """Return `text` for a terminal, with control characters (C0 and C1 except tab and line feed)
     and those that change the text direction escaped as in JSON, such as \\u001b."""
     return _CONTROL_CHARACTERS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def as_sentence(error: object) -> str:
+    """Return an error's message as a sentence, with a final mark, and a capital letter unless it
+    begins with the name of a setting."""
+    text = str(error).strip()
+    first = text.split(" ")[0]
+    if "_" not in first and not any(letter in first for letter in ".-'"):
+        text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!", '."')) else f"{text}."

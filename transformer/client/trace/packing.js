@@ -61,9 +61,14 @@ export function pool({ shape: [heads, rows, columns], values }, limit) {
 
 const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
 
+const bodyStartOf = (bytes) => 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+
+// The header alone.
+/** @param {Uint8Array} bytes */
+export const headerOf = (bytes) => JSON.parse(new TextDecoder().decode(bytes.subarray(8, bodyStartOf(bytes))));
+
 export function unpack(bytes) {
-  const bodyStart = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, bodyStart)));
+  const [header, bodyStart] = [headerOf(bytes), bodyStartOf(bytes)];
   const parts = new Map(header.parts.map((meta) => {
     const start = bodyStart + meta.start;
     return [meta.name, arrayOf(meta, bytes.slice(start, start + bytesOf(meta)))];

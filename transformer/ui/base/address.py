@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from transformer.api.model_description import EXAMPLE
 from transformer.figures.state import DEFAULTS, FIELDS, Field, State
 from transformer.measures.kinds import AttentionKind
 
@@ -21,19 +22,6 @@ CORPORA = {
     "linked": "Hand-aligned",
     "upload": "Your own sentences",
 }
-EXAMPLE = "I am a student."
-EXAMPLES = (
-    EXAMPLE,
-    "She has never seen the sea.",
-    "If it rains, we will stay at home.",
-    "Who gave you that red umbrella?",
-)
-HEAD_PATTERN = r"[edc]\d{1,3}(\.\d{1,3})?"
-HEADS_FORM = (
-    rf"({HEAD_PATTERN}(,{HEAD_PATTERN})*)?",
-    'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
-)
-"""Regular expression and description of heads in an address."""
 PERSONAL_FIELDS = ("exact", "size")
 """Fields that each visitor sets for themselves: lessons and the teacher of a class leave them as
 they are."""

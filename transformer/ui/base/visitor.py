@@ -1,38 +1,22 @@
 """Identity of a visitor: a random id in a cookie of the browser.
 
-The id has 192 random bits. The cookie is set with the page (`security.py`) and no script can read
-it. Reloads and other tabs find the visitor's runs by it. It is never part of a URL.
+Reloads and other tabs find the visitor's runs by it. It is never part of a URL.
 """
 
 from __future__ import annotations
 
 import hashlib
 import ipaddress
-import re
 import secrets
-from collections.abc import Iterable
 
 import streamlit as st
 
+from transformer.api.visitors import COOKIE, ID, new_id
 from transformer.ui.base.streamlit_fixes.displayed_page import is_in_session
 
-COOKIE = "heads_up_visitor"
-ID = re.compile(r"[A-Za-z0-9_-]{32}")
 _KEY = "visitor"
 
 _SECRET = secrets.token_bytes(16)  # so that stored hashes do not reveal addresses
-
-
-def new_id() -> str:
-    return secrets.token_urlsafe(24)
-
-
-def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """Return the id in a request's cookie; "" if it is missing or invalid."""
-    cookies = b";".join(value for key, value in headers if key == b"cookie").decode("latin-1")
-    pairs = dict(pair.strip().partition("=")[::2] for pair in cookies.split(";"))
-    visitor_id = pairs.get(COOKIE, "")
-    return visitor_id if ID.fullmatch(visitor_id) else ""
 
 
 def current_id() -> str:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
+from transformer.api import routes as api
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import security
 from transformer.ui.server.allocator import return_freed_memory, trim
@@ -54,6 +55,7 @@ def routes() -> list[BaseRoute]:
     base = str(st.get_option("server.baseUrlPath")).strip("/")
     prefix = f"/{base}" if base else ""
     return [
+        api.route(prefix),
         view_scripts.route(prefix),
         downloads.route(prefix),
         class_updates.route(prefix),

@@ -24,8 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit import config
 
+from transformer.api.visitors import COOKIE, new_id, sent_id
 from transformer.jobs.limits import Limits
-from transformer.ui.base.visitor import COOKIE, new_id, sent_id
 
 Refusal = tuple[int, str]
 

@@ -16,8 +16,8 @@ from typing import Any
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
+from transformer.api.visitors import sent_id
 from transformer.classroom import Classroom
-from transformer.ui.base.visitor import sent_id
 from transformer.ui.services import live_classes
 
 PATH = "/_class/news"

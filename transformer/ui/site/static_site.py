@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -17,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from transformer.api.client_data import client_data, model_data
 from transformer.checkpoint import VOCABULARY, WEIGHTS
 from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
-from transformer.figures.packed_trace import aligner_fields, fixed_header
 from transformer.figures.site_pages import (
     LEARN,
     STYLE,
@@ -32,12 +31,10 @@ from transformer.figures.site_pages import (
     index_page,
     step_page,
 )
-from transformer.figures.state import FIELDS, Field
 from transformer.figures.trainer_page import CLINIC, clinic_page, trainer_page
 from transformer.figures.views import shared_files
 from transformer.jobs import shipped
 from transformer.text.files import new_folder
-from transformer.ui.pages import home
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.view_scripts import training_files
@@ -273,21 +270,8 @@ def runs_in_browser(model: Model) -> bool:
 
 def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
     """Copy the models' files into the site's folder; return their data for the scripts."""
-    return {
-        "models": {model.name: _copy_model(folder, model) for model in models},
-        "explorer": fixed_header(),
-        "fields": {name: _field_data(field) for name, field in FIELDS.items() if field.linked},
-        "depths": list(home.DEPTHS.items()),
-        "ablations": home.ABLATIONS,
-        "scripts": list(worker_scripts()),
-    }
-
-
-def _field_data(field: Field) -> dict[str, Any]:
-    """Return what the values of a field of the address may be, for `app/try/live-explore.js`."""
-    if not isinstance(field.default, str):
-        return {"bounds": list(field.bounds)}
-    return {"choices": list(field.choices)} if field.choices else {"form": field.form[0]}
+    data = client_data({model.name: _copy_model(folder, model) for model in models})
+    return {**data, "scripts": list(worker_scripts())}
 
 
 def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
@@ -333,13 +317,10 @@ def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
     picture = glance_data(
         {}, trace_cache.greedy(model, description.default_text).trace, aligner=aligner
     )
+    config, label = model.translator.model.config, f"{description.source} → {description.target}"
     return {
-        "label": f"{description.source} → {description.target}",
-        **description.browser_data(),
-        "config": json.loads(json.dumps(model.translator.model.config.to_dict())),
+        **model_data(label, description, config, aligner),
         "files": files,
-        "aligner": aligner_fields(aligner),
-        "aligner_agreement": model.aligner_agreement,
         "prepared": {
             "text": description.default_text,
             "picture": base64.b64encode(picture).decode(),

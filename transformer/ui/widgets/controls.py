@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.api.answers import unknown_words
 from transformer.text.languages import language_name
 from transformer.ui.base import state
-from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import display_names, frame, training_facts
@@ -58,14 +58,6 @@ def sentence_field(model: Model) -> None:
             f"Not in the vocabulary: {frame.plain(', '.join(unknown))}. The model reads "
             f"{_unknown_token_text()} instead."
         )
-
-
-@cached()
-def unknown_words(model: Model, text: str) -> list[str]:
-    """Return up to five words with characters that are not in the vocabulary."""
-    vocabulary = model.translator.vocabulary
-    words = dict.fromkeys(text.split())
-    return [word for word in words if vocabulary.unk_id in vocabulary.encode(word)][:5]
 
 
 def _choose_example(text: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.app_folders import APP_FOLDER
+from transformer.text.visible import as_sentence as as_sentence
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.services import models
@@ -77,13 +78,3 @@ def plain(text: str) -> str:
     """
     escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.without_server_paths(text))
     return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{WORD_JOINER}", escaped)
-
-
-def as_sentence(error: object) -> str:
-    """Return an error's message as a sentence, with a final mark, and a capital letter unless it
-    begins with the name of a setting."""
-    text = str(error).strip()
-    first = text.split(" ")[0]
-    if "_" not in first and not any(letter in first for letter in ".-'"):
-        text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!", '."')) else f"{text}."

@@ -7,8 +7,8 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from transformer.api.sized_cache import SizedCache
 from transformer.training.run_folder import RunFolder, parse_json_lines
-from transformer.ui.services.memory_cache import SizedCache
 
 MAX_LINES = 20_000
 """Maximum lines of steps of a run in memory; beyond it every second one is dropped."""

@@ -11,10 +11,9 @@ from typing import Any
 import streamlit as st
 import torch
 
+from transformer.api.model_description import EXAMPLE, ModelDescription, describe_model
 from transformer.cancellation import cancelled_by
 from transformer.ui.base import state
-from transformer.ui.base.address import EXAMPLE
-from transformer.ui.base.model_description import ModelDescription, describe_model
 from transformer.ui.base.registry import CLASS, HOME, PAGES, page_name, path
 from transformer.ui.services import downloads, models
 from transformer.ui.services.models import Model

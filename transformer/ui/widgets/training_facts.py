@@ -7,12 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer.api.model_description import run_config
 from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
 from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import state
-from transformer.ui.base.model_description import run_config
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model

@@ -3,7 +3,9 @@
 
 import { button, el } from "../../common/base.js";
 import { bytesOfBase64 } from "../../common/base64.js";
-import { makeClient, modelSelect, registerServiceWorker, textProblem } from "../try/live-client.js";
+import { makeWorkerEngine, registerServiceWorker } from "../../engine/worker-client.js";
+import { modelSelect } from "../try/model-select.js";
+import { textProblem } from "../try/text-problem.js";
 import { explorePage } from "../try/live-explore.js";
 import { liveField } from "../try/live-field.js";
 import { makeLoading } from "../try/live-loading.js";
@@ -44,7 +46,7 @@ export function openLesson(tabs, site, lesson) {
   let [panel, requestCount] = [null, 0];
 
   const progress = makeLoading(ask);
-  const client = makeClient(site, (loading) => {
+  const client = makeWorkerEngine(site, (loading) => {
     if (!loading.model || loading.model === model) progress.show(loading);
   }, ROOT);
   const textField = liveField("Ask about your own sentence", (typed) => {
@@ -103,7 +105,7 @@ export function openLesson(tabs, site, lesson) {
       }
       const keyOf = ({ model, text, question }) => JSON.stringify([model, text, question?.answer]);
       const previousKey = keyOf(current);
-      current = { model, ...reply };
+      current = { model, text: reply.text, question: reply.question };
       draw();
       if (previousKey !== keyOf(current)) show();
     } catch (error) {

@@ -3,7 +3,7 @@
 
 import { bytesOfBase64 } from "../../common/base64.js";
 import { glanceView, unpackGlance } from "../../views/glance/glance.js";
-import { textProblem } from "./live-client.js";
+import { textProblem } from "./text-problem.js";
 
 export function homePage(container, context) {
   const view = glanceView(container, answer);

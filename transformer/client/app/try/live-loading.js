@@ -11,7 +11,7 @@ export function makeLoading(retry) {
   const retryButton = button("Try again", retry, { hidden: "" });
   const node = el("div", { class: "hu-line hu-live-loading" }, bar, status, retryButton);
 
-  /** @param {import("./live-client.js").Loading} loading */
+  /** @param {Loading} loading */
   function show({ model, loaded = 0, bytes = 1, ready = false, stored = false, problem = "" }) {
     bar.hidden = ready || Boolean(problem);
     retryButton.hidden = !problem || !model; // a problem of all models needs another page

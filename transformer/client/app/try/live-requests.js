@@ -1,7 +1,7 @@
 // The requests of a depth of the page: one whenever it differs from the last one, and what went wrong as a sentence.
 
 import { el } from "../../common/base.js";
-import { textProblem } from "./live-client.js";
+import { textProblem } from "./text-problem.js";
 
 /**
  * @param {any} context the page's

@@ -3,7 +3,8 @@
 
 import { writeAddress } from "../../common/address.js";
 import { el } from "../../common/base.js";
-import { makeClient, modelSelect, registerServiceWorker } from "./live-client.js";
+import { makeWorkerEngine, registerServiceWorker } from "../../engine/worker-client.js";
+import { modelSelect } from "./model-select.js";
 import { BEAM_SIZE, explorePage } from "./live-explore.js";
 import { homePage } from "./live-home.js";
 import { offPage } from "./off.js";
@@ -59,7 +60,7 @@ export async function openLive(tabs, site) {
 
   const pages = new Map();
   const loadings = new Map(); // the last news of each model
-  const client = makeClient(site, showLoading);
+  const client = makeWorkerEngine(site, showLoading);
   const params = () => new URLSearchParams(location.search);
 
   const context = {

@@ -138,9 +138,9 @@ class TraceWords {
   }
 }
 
-// The case that Python has packed for a lesson (ui/widgets/lessons/browser_questions.py), and its header.
-/** @param {Uint8Array} bytes */
-export function unpackCase(bytes) {
+// The case that Python has packed for a lesson (api/answers.py), and its header.
+/** @param {Uint8Array} bytes @param {((text: string) => Promise<string>) | null} translate for a case without translations */
+export function unpackCase(bytes, translate = null) {
   const { header, parts } = unpack(bytes);
   const makeCase = () => {
     const { translations, aligner, exact } = header;
@@ -149,7 +149,7 @@ export function unpackCase(bytes) {
       config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },
       sites: Object.fromEntries(parts),
     };
-    return new LessonCase(trace, { aligner, exact, translate: (text) => translations[text] });
+    return new LessonCase(trace, { aligner, exact, translate: translate ?? ((text) => translations[text]) });
   };
   return { header, makeCase };
 }

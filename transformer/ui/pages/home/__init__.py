@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.base.address import HEADS_FORM, View, explorer_field, field
+from transformer.api.client_data import DEPTHS as DEPTHS
+from transformer.api.traces import ABLATIONS as ABLATIONS
+from transformer.measures.head_codes import HEADS_FORM
+from transformer.ui.base.address import View, explorer_field, field
 from transformer.ui.base.registry import HOME, Page
 
-DEPTHS = {
-    "bands": "Bands",
-    "heads": "All heads",
-    "steps": "Step by step",
-    "off": "Switch off",
-}
-ABLATIONS = {
-    "zero": "Zero ablation",
-    "uniform": "Uniform attention",
-    "mean": "Mean ablation",
-}
 BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
 _WEIGHT_PATTERN = r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from unicodedata import category
 
 import streamlit as st
 
+from transformer.api.answers import check_text, unknown_words
+from transformer.api.model_description import EXAMPLE
 from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
 from transformer.figures.packing import pack
 from transformer.inference.alternatives import Alternative, word_alternatives
-from transformer.text.visible import is_blank
 from transformer.ui.base import state
-from transformer.ui.base.address import EXAMPLE
 from transformer.ui.base.registry import CLASS, HOME, PAGES, path
 from transformer.ui.pages.home import DEPTHS, Home
 from transformer.ui.services import trace_cache
@@ -34,8 +33,6 @@ from transformer.ui.widgets.lessons.course import LESSONS
 WordAlternatives = tuple[tuple[Alternative, ...], ...]
 KEY = "glance"
 _REQUEST_KEY, _RERUN_KEY = "glance_request", "glance_rerun"
-MAX_CHARACTERS = 20_000
-"""Longer text is rejected before tokenization, which takes time."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,7 @@ def component_data(
         "prefix": list(request.prefix),
         "off": request.off,
         "has_alternatives": request.with_alternatives,
-        "unknown": controls.unknown_words(model, text),
+        "unknown": unknown_words(model, text),
         **description.browser_data(),
         "depths": list(DEPTHS.items()),
         "depth": state.view(Home).depth,
@@ -198,14 +195,8 @@ def _change_page(**values: Any) -> None:
 
 def _problem(model: Model, text: str) -> str:
     """Return why this text cannot be translated, as a sentence; "" if it can."""
-    if is_blank(text):
-        return "Type a few words to translate."
-    if model.description.languages and not any(category(sign)[0] in "LNP" for sign in text):
-        return "The text contains only symbols; type a word."
-    if len(text) > MAX_CHARACTERS:
-        return f"The text has {len(text):,} characters; type at most {MAX_CHARACTERS:,}."
     try:
-        model.translator.check(text)
+        check_text(model, text)
     except ValueError as error:
         return frame.as_sentence(error)
     return ""

@@ -12,10 +12,9 @@ from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference import Trace
-from transformer.measures.head_codes import parse_heads, write_heads
+from transformer.measures.head_codes import HEADS_FORM, parse_heads, write_heads
 from transformer.measures.kinds import Head
 from transformer.ui.base import state
-from transformer.ui.base.address import HEADS_FORM
 from transformer.ui.pages.home import Home, switch_controls, switch_head, switch_results
 from transformer.ui.pages.home.switch_changes import cached_comparison, make_plan
 from transformer.ui.services import trace_cache

@@ -8,12 +8,12 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.api.model_description import describe_model
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
 from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunError
 from transformer.ui.base import state
-from transformer.ui.base.model_description import describe_model
 from transformer.ui.base.registry import HOME
 from transformer.ui.services import live_jobs, models
 from transformer.ui.widgets import frame, metrics_tail

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from transformer.figures.packed_trace import aligner_fields, describe
-from transformer.figures.packing import Part, pack
-from transformer.measures import KINDS
+from transformer.api import answers
+from transformer.figures.packed_trace import aligner_fields
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import views
 from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, Option, Question
@@ -66,23 +64,16 @@ def case_data(lesson: Lesson, case: LessonCase, **header: Any) -> bytes:
         if sentence == case.text
     ]
     layers = range(trace.n_layers)
-    weights = [
-        (f"weights.{kind}.{layer}", trace.weights(kind, layer))
-        for kind in KINDS
-        for layer in layers
-    ]
-    names = dict.fromkeys(site.format(layer) for site in lesson.sites for layer in layers)
-    tensors = [*weights, *((name, trace[name]) for name in names)]
+    names = [site.format(layer) for site in lesson.sites for layer in layers]
     fields = {
         **header,
         "lesson": lesson.name,
         "model": case.model.hash,
         "exact": case.exact,
-        "trace": describe(trace, KINDS),
         "aligner": aligner_fields(case.model.aligner),
         "translations": {text: LessonCase(case.model, text).trace.text for text in compared},
     }
-    return pack(fields, [Part(name, np.ascontiguousarray(t, "<f4")) for name, t in tensors])
+    return answers.case_data(trace, names, fields)
 
 
 def _case_id(lesson: Lesson, case: LessonCase) -> tuple[str, str, str, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
-from transformer.ui.base.address import EXAMPLES
+from transformer.api.model_description import EXAMPLES
 from transformer.ui.base.registry import HOME
 from transformer.ui.widgets.lessons import interventions, mathematics, mistakes
 from transformer.ui.widgets.lessons.extra_lessons import (

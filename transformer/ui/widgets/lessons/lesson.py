@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
+from transformer.api.model_description import EXAMPLE
 from transformer.inference import Trace
 from transformer.measures import naming
-from transformer.ui.base.address import EXAMPLE, View
+from transformer.ui.base.address import View
 from transformer.ui.base.registry import PAGES
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.api.model_description import describe_model
 from transformer.ui.base import state
 from transformer.ui.base.address import View
-from transformer.ui.base.model_description import describe_model
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model

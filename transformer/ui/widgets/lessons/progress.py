@@ -8,10 +8,10 @@ from enum import Enum
 
 import streamlit as st
 
+from transformer.api.sized_cache import SizedCache
 from transformer.classroom import Classroom
 from transformer.ui.base import visitor
 from transformer.ui.services import live_classes
-from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.widgets import class_question
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.lesson import Lesson, escaped

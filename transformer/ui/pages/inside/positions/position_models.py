@@ -7,12 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from transformer.analysis.positions import LENGTH_TASKS
+from transformer.api.model_description import run_config
 from transformer.inference import Translator
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.run_config import TaskRun
 from transformer.ui.base import state
-from transformer.ui.base.model_description import run_config
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import models
 

@@ -1,18 +1,15 @@
-// The page's interface to engine/worker.js: requests to the model and their answers.
-
-import { el } from "../../common/base.js";
+// The engine "worker": requests to the model in a worker of this tab (worker.js), and their answers.
 
 const NO_WORKERS =
   "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
 
 /**
- * @typedef {{ model: string, bytes?: number, loaded?: number, ready?: boolean, stored?: boolean, problem?: string }} Loading
- *   `model` is "" for a problem of all models
- * @param {any} site data written by Python for the worker
+ * @param {any} site data of the models and their files, written by Python for the worker
  * @param {(loading: Loading) => void} onLoading called while a model is loading, and when it cannot be loaded
  * @param {string} root path from the page to the site's folder
+ * @returns {Engine}
  */
-export function makeClient(site, onLoading, root = "") {
+export function makeWorkerEngine(site, onLoading, root = "") {
   let [id, failure] = [0, ""];
   const pendingRequests = new Map();
   /** @type {Worker | null} */
@@ -53,8 +50,9 @@ export function makeClient(site, onLoading, root = "") {
   }
 
   // The answer, or null if a newer request of this kind has replaced it.
-  /** @param {string} kind @param {any} request @returns {Promise<any>} */
+  /** @type {Engine["ask"]} */
   function ask(kind, request) {
+    if (kind === "models") return Promise.resolve(site);
     if (failure) {
       onLoading({ model: "", problem: failure });
       return Promise.reject(loadError(failure));
@@ -87,25 +85,7 @@ async function scriptProblem(scripts, folder, message = "") {
   return `The model cannot run: ${message || "its script has ended"}. Reload the page.`;
 }
 
-// A menu of the site's models by their languages.
-export const modelSelect = (site) =>
-  el(
-    "select",
-    { class: "hu-live-model", "aria-label": "Languages" },
-    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)),
-  );
-
 // Registers the service worker, which caches pages and scripts for offline use, where allowed.
 export function registerServiceWorker(root = "") {
   navigator.serviceWorker?.register(`${root}service-worker.js`).catch(() => undefined);
-}
-
-// Why this text cannot be translated, as a sentence, or "", as in ui/pages/home/glance.py. The model itself checks the
-// number of pieces. A model without languages reads symbols.
-/** @param {string} text @param {{ languages: string[] }} model */
-export function textProblem(text, { languages }) {
-  if (/^[\p{Cc}\p{Cf}\p{Z}]*$/u.test(text)) return "Type a few words to translate.";
-  if (languages[0] && !/[\p{L}\p{N}\p{P}]/u.test(text)) return "The text contains only symbols; type a word.";
-  if (text.length > 20_000) return `The text has ${text.length.toLocaleString("en")} characters; type at most 20,000.`;
-  return "";
 }

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from transformer.ui.services import fair_slots
-from transformer.ui.services.fair_slots import FairSlots
+from transformer.api import fair_slots
+from transformer.api.fair_slots import FairSlots
 
 
 def start(slots: FairSlots, visitor: str, work: Callable[[], object]) -> threading.Thread:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from transformer.api.model_description import run_config
 from transformer.app_folders import SHIPPED_RUNS
 from transformer.checkpoint import check_checkpoint, load_config
 from transformer.jobs.folder import JobFolder
@@ -19,7 +20,6 @@ from transformer.jobs.info import is_shared
 from transformer.jobs.limits import count_parameters
 from transformer.jobs.shipped import shipped_folders
 from transformer.text.files import Stamp, file_stamp
-from transformer.ui.base.model_description import run_config
 
 DEFAULT_CHECKPOINT = "en-fr"
 """The default checkpoint, if it exists; addresses without a model refer to it."""
@@ -117,6 +117,19 @@ def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
             label = shortened(f"toy: {run.name.removeprefix('toy-')}")
             models[run.name] = ListedModel(path, label, count_weights(path))
     return models
+
+
+def label(name: str, listed: ListedModel) -> str:
+    """Return a model's label in the menu, with its number of weights if there is room."""
+    if not listed.weights:
+        return shortened(name, " (unreadable)")
+    with_size = f"{listed.label} · {format_millions(listed.weights)}"
+    return with_size if len(with_size) <= MAX_LABEL else listed.label
+
+
+def format_millions(count: int) -> str:
+    """Format a number of weights: "13M", "0.3M"."""
+    return f"{count / 1e6:.0f}M" if count >= 9_500_000 else f"{count / 1e6:.1f}M"
 
 
 def shortened(text: str, ending: str = "") -> str:

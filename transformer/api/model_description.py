@@ -11,8 +11,14 @@ from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text.languages import Languages, language_name
 from transformer.training.run_config import RunConfig, TaskRun
 from transformer.training.run_folder import RunFolder
-from transformer.ui.base.address import EXAMPLE, EXAMPLES
 
+EXAMPLE = "I am a student."
+EXAMPLES = (
+    EXAMPLE,
+    "She has never seen the sea.",
+    "If it rains, we will stay at home.",
+    "Who gave you that red umbrella?",
+)
 PARALLEL_EXAMPLES = {
     "en": EXAMPLES,
     "fr": (

@@ -26,11 +26,15 @@ class FairSlots:
         self._n_turns = 0
         self._own = threading.local()  # the visitor for whom this thread computes, and since when
 
+    def has_slot(self) -> bool:
+        """Return whether this thread has a slot."""
+        return getattr(self._own, "visitor", None) is not None
+
     @contextmanager
     def slot(self, visitor: str) -> Iterator[None]:
         """Wait for a slot of this visitor, and hold it during the block; a thread that has one
         already does not wait."""
-        if getattr(self._own, "visitor", None) is not None:
+        if self.has_slot():
             yield
             return
         self._acquire(visitor)

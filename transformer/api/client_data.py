@@ -1,0 +1,102 @@
+"""What the client knows before its first request: the models, and what is the same for all of them.
+
+The app's server sends it as the answer of the request "models"; the static site contains it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from transformer.analysis.alignment.aligner_head import ALIGNER_FILE, AlignerHead, load_aligner_head
+from transformer.api import model_list
+from transformer.api.model_description import ModelDescription, describe_model
+from transformer.api.model_list import ListedModel
+from transformer.api.models import aligner_agreement, digest
+from transformer.api.traces import ABLATIONS
+from transformer.checkpoint import VOCABULARY, WEIGHTS, load_config
+from transformer.config import ModelConfig
+from transformer.figures.packed_trace import aligner_fields, fixed_header
+from transformer.figures.state import FIELDS, Field
+from transformer.text.files import Stamp, file_stamp
+from transformer.text.pair_pieces import MAGIC
+
+DEPTHS = {
+    "bands": "Bands",
+    "heads": "All heads",
+    "steps": "Step by step",
+    "off": "Switch off",
+}
+"""The depths of the page Try: name and label."""
+
+
+def client_data(models: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the data of these models (`model_data`) with what is the same for all of them."""
+    return {
+        "models": dict(models),
+        "explorer": fixed_header(),
+        "fields": {name: _field_data(field) for name, field in FIELDS.items() if field.linked},
+        "depths": list(DEPTHS.items()),
+        "ablations": ABLATIONS,
+    }
+
+
+def model_data(
+    label: str, description: ModelDescription, config: ModelConfig, aligner: AlignerHead | None
+) -> dict[str, Any]:
+    """Return what the client knows of a model."""
+    return {
+        "label": label,
+        **description.browser_data(),
+        "config": config.to_dict(),
+        "aligner": aligner_fields(aligner),
+        "aligner_agreement": aligner_agreement(aligner),
+    }
+
+
+def listed_models(models: Mapping[str, ListedModel], visitor: str) -> dict[str, Any]:
+    """Return the data of the models on the server that can be opened, without loading them.
+
+    `browser_bytes` is the size of the files with which a browser can run the model itself; null if
+    it cannot. `in_menu` is false for other visitors' runs, which only links name. `prepared` has no
+    picture: the client asks for the first one too.
+    """
+    data = {}
+    for name, listed in models.items():
+        if listed.weights:
+            with suppress(OSError, ValueError):  # changed or deleted meanwhile
+                data[name] = {
+                    **_listed_model(listed.path, *_stamps(listed.path)),
+                    "label": model_list.label(name, listed),
+                    "in_menu": not listed.is_run or visitor in listed.holders,
+                    "prepared": {"text": None},
+                }
+    return data
+
+
+def _stamps(path: Path) -> list[Stamp | None]:
+    return [file_stamp(path / name) for name in ("config.json", WEIGHTS, ALIGNER_FILE)]
+
+
+@lru_cache(maxsize=256)
+def _listed_model(path: Path, *stamps: Stamp | None) -> dict[str, Any]:
+    config = load_config(path)
+    has_aligner = (path / ALIGNER_FILE).is_file()
+    aligner = load_aligner_head(path, digest(path), config) if has_aligner else None
+    with (path / VOCABULARY).open("rb") as file:
+        has_pair = file.read(len(MAGIC)) == MAGIC
+    size = sum((path / name).stat().st_size for name in (WEIGHTS, VOCABULARY))
+    return {
+        **model_data("", describe_model(path), config, aligner),
+        "browser_bytes": None if has_pair else size,
+    }
+
+
+def _field_data(field: Field) -> dict[str, Any]:
+    """Return what the values of a field of the address may be, for `app/try/live-explore.js`."""
+    if not isinstance(field.default, str):
+        return {"bounds": list(field.bounds)}
+    return {"choices": list(field.choices)} if field.choices else {"form": field.form[0]}

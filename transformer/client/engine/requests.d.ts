@@ -1,0 +1,104 @@
+// What the client asks of an engine, and the answers. An engine is `ask`: worker-client.js (a model in this tab) or
+// server.js (the server's models). For the type checker only. api/requests.py describes the same requests to the
+// server, and a test compares the two.
+
+interface ModelRequest {
+  model?: string; // its name; "" or none for the first in the list
+}
+
+interface SentenceRequest extends ModelRequest {
+  text: string;
+  prefix?: number[]; // ids of tokens with which the translation must begin
+  beam?: number; // beam size; 1 is greedy decoding
+  off?: string; // heads that are changed, such as "e3.2,c5"
+  ablation?: "zero" | "uniform" | "mean"; // how they are changed
+}
+
+interface GlanceRequest extends SentenceRequest {
+  with_alternatives?: boolean; // of every word
+}
+
+// A second translation to compare with has a token forced, or another text, or the heads `off` changed.
+interface ExploreRequest extends SentenceRequest {
+  other?: string;
+  force?: string; // a step of the translation and the id of a token, such as "2:1234"
+  start?: Record<string, string | number>; // fields of the explorer's state, where they differ from the defaults
+  visit?: number; // a view that is already on screen takes over `start` if this number has changed
+  number?: number; // not used; a client can number its requests
+}
+
+interface PartRequest extends ExploreRequest {
+  name: string; // side, vector, kind of attention, layer and head, such as "0.query.cross.5.2"
+}
+
+interface LessonRequest extends ModelRequest {
+  lesson: string;
+  texts: string[]; // the question is about the first that shows what the lesson asks about
+}
+
+interface Requests {
+  models: Record<string, never>;
+  load: ModelRequest;
+  glance: GlanceRequest;
+  explore: ExploreRequest;
+  part: PartRequest;
+  heads: SentenceRequest;
+  lesson: LessonRequest;
+  packedLesson: { lesson: string; bytes: Uint8Array }; // a lesson's sentence that the page has packed
+}
+
+type Question = import("../trace/questions/case.js").Question;
+type QuestionReply = { question?: Question; missing?: string }; // or why the sentence shows nothing to ask about
+type TranslationSummary = { text: string; score: number; finished: boolean };
+
+interface Answers {
+  models: SiteData;
+  load: true;
+  glance: Uint8Array; // packed: trace, alternatives, unknown words
+  explore: { bytes: Uint8Array; refused: string }; // packed, and why a token cannot be forced
+  part: import("../trace/packing.js").PackedPart;
+  heads: { board: Uint8Array; original: TranslationSummary; altered: TranslationSummary };
+  lesson: QuestionReply & { text?: string };
+  packedLesson: QuestionReply;
+}
+
+// A model as the client lists it.
+interface ModelInfo {
+  label: string;
+  reads: string;
+  writes: string;
+  languages: string[]; // codes of both; "" for models of symbols
+  hint: string;
+  examples: string[];
+  config: Record<string, unknown>;
+  aligner: { layer: number; head: number; weights_to: "output" | "input" } | null;
+  aligner_agreement: { agreement: number; sentences: number; source: string } | null;
+  prepared: { text: string | null; picture?: string }; // the first picture, if the page contains it
+  in_menu?: boolean; // false for other visitors' runs, which only links name
+  browser_bytes?: number | null; // size of the files with which a browser can run the model itself; null if it cannot
+}
+
+interface SiteData {
+  models: Record<string, ModelInfo>;
+  explorer: Record<string, unknown>; // the explorer's header that is the same for all sentences
+  fields: Record<string, { bounds?: number[]; choices?: string[]; form?: string }>; // of the address
+  depths: [string, string][];
+  ablations: Record<string, string>;
+  scripts?: string[]; // of the worker, on the static site
+}
+
+// News of a model that is loading or cannot be reached; `model` is "" for a problem of all models. `problem` is a
+// sentence; `ready` ends it.
+interface Loading {
+  model: string;
+  bytes?: number;
+  loaded?: number;
+  ready?: boolean;
+  stored?: boolean;
+  problem?: string;
+}
+
+interface Engine {
+  // The answer, or null if a newer request of this kind has replaced it.
+  ask<K extends keyof Requests>(kind: K, request?: Requests[K]): Promise<Answers[K] | null>;
+}
