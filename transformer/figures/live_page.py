@@ -17,7 +17,7 @@ WORKER_FOLDERS = ("model", "trace", "trace/questions")
 """Folders of `client/` that the worker loads unchanged: ES modules that a student can read in the
 browser's developer tools."""
 WORKER_FILES = (
-    *("engine/worker.js", "engine/model-files.js"),
+    *("engine/worker.js", "engine/changes.js", "engine/model-files.js"),
     *("common/base.js", "common/base64.js", "common/naming.js", "common/head-codes.js"),
 )
 """Further modules that the worker loads."""
