@@ -1,0 +1,1 @@
+"""Journeys through app and site in three browsers."""

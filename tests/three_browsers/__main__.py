@@ -50,11 +50,9 @@ def main() -> int:
             config = Path(__file__).with_name("deno.json")
             command = [str(DENO), "run", "--quiet", "-A", "--config", str(config), str(script)]
             display = ["xvfb-run", "-a", "-s", "-screen 0 1400x900x24"]
-            process = subprocess.run(
-                [*(display if "webkit" in browsers else []), *command]
-                + [str(folder / "expected.json"), *browsers],
-                check=False,
-            )
+            start = display if "webkit" in browsers else []
+            arguments = [str(folder / "expected.json"), *browsers]
+            process = subprocess.run([*start, *command, *arguments], check=False)
             return process.returncode
 
 
