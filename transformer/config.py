@@ -263,6 +263,12 @@ class TrainingConfig(Record):
             rows: rewards sharp rows (paper: none; `loss.AttentionRegularizer`).
         diversity_penalty: weight λ, in nats, of the loss term λ·Σ ᾱ², where ᾱ is the mean row of a
             head: rewards different keys for different queries (paper: none).
+        r_drop: weight α of R-Drop (Liang et al. 2021), which passes each batch twice with different
+            dropout and penalises the divergence of the two outputs (paper: none; Liang et al.: 5).
+        packed_length: tokens on each side of a row that holds several pairs (`packed_rows`); 0
+            means batches of single pairs of similar length.
+        packed_epochs: with packed_length, how many epochs are packed before the first step. Their
+            rows stay on the device; afterwards they are read again, in another order.
         clip_norm: maximum gradient norm; 0 means no clipping.
         weight_decay: fraction of every weight, times the learning rate, that a step subtracts
             (decoupled, Loshchilov and Hutter 2019; paper: none).
@@ -287,6 +293,9 @@ class TrainingConfig(Record):
     subword_alpha: float = 0.0
     sharpness_penalty: float = 0.0
     diversity_penalty: float = 0.0
+    r_drop: float = 0.0
+    packed_length: int = 0
+    packed_epochs: int = 1
     clip_norm: float = 1.0
     weight_decay: float = 0.0
     valid_every: int = 0
@@ -299,12 +308,17 @@ class TrainingConfig(Record):
     def __post_init__(self) -> None:
         self._check_kinds()
         self._check_at_least(1, "steps", "batch_tokens", "warmup", "save_every", "average")
+        self._check_at_least(1, "packed_epochs")
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
         self._check_at_least(
             0,
             *("sharpness_penalty", "diversity_penalty", "subword_alpha", "weight_decay"),
-            "valid_every",
+            *("r_drop", "packed_length", "valid_every"),
         )
+        if self.packed_length and (self.sharpness_penalty or self.diversity_penalty):
+            raise ValueError(
+                "penalties on attention need batches of single pairs: set packed_length to 0"
+            )
         for name in ("cooldown", "label_smoothing", "concat_prob", "typing_noise"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(

@@ -27,7 +27,7 @@ from transformer.text.tasks import TASKS, split
 from transformer.text.tasks.pair_data import pair_module
 from transformer.text.vocabulary import Vocabulary
 from transformer.training.learner import Learner
-from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.loss import smoothed_cross_entropy, token_logits
 from transformer.training.schedule import learning_rate
 
 MODEL = APP_FOLDER / "transformer/client/model"
@@ -125,9 +125,8 @@ def test_gradients_equal_those_of_torch(settings: dict[str, Any], tmp_path: Path
     memory = model.encode(batch.src, src_mask, hooks)
     states = model.decode(batch.tgt_in, memory, src_mask, tgt_mask, hooks)
     smoothing = settings.get("label_smoothing", 0.0)
-    loss, _ = smoothed_cross_entropy(
-        states, model.embedding.weight, batch.tgt_out, smoothing=smoothing, pad_id=0
-    )
+    logits, gold = token_logits(states, model.embedding.weight, batch.tgt_out, pad_id=0)
+    loss, _ = smoothed_cross_entropy(logits, gold, smoothing)
     loss = loss / (batch.tgt_out != 0).sum()
     loss.backward()  # type: ignore[no-untyped-call]
 

@@ -117,6 +117,34 @@ def test_adam_has_epsilon_outside_the_root_as_in_the_paper(model: Transformer) -
     assert (with_epsilon_inside - start).abs().max() < 1e-5
 
 
+def test_r_drop_is_half_of_equation_4(data: PreparedData, batches: list[Batch]) -> None:
+    """L = -log P₁(y|x) - log P₂(y|x) + α/2 · [KL(P₁‖P₂) + KL(P₂‖P₁)] (Liang et al. 2021), with two
+    passes of different dropout in one batch."""
+    alpha, batch = 3.0, batches[0]
+    shape = SHAPE | {"dropout": 0.3}
+    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **shape))
+    reference = copy.deepcopy(model).train()
+    torch.manual_seed(5)
+    twice = [torch.cat([ids, ids]) for ids in (batch.src, batch.tgt_in)]
+    passes = reference(*twice).log_softmax(-1).chunk(2)
+    is_token = batch.tgt_out != 0
+    gold = batch.tgt_out[is_token][:, None]
+    p, q = (log_probabilities[is_token] for log_probabilities in passes)
+    nll = -p.gather(1, gold).sum() - q.gather(1, gold).sum()
+    divergence = (p.exp() * (p - q)).sum() + (q.exp() * (q - p)).sum()
+    assert divergence > 0.1
+    ((nll + alpha / 2 * divergence) / 2 / is_token.sum()).backward()
+
+    torch.manual_seed(5)
+    totals = Learner(model, torch.float32).compute_gradients(batch, 0.0, r_drop=alpha)
+    assert totals.plain == pytest.approx(nll.item() / 2, rel=1e-5)
+    assert totals.positions == n_positions(batch)
+    for name, weight in reference.named_parameters():
+        torch.testing.assert_close(
+            model.get_parameter(name).grad, weight.grad, rtol=1e-3, atol=1e-6
+        )
+
+
 @pytest.mark.parametrize("clip", [0.01, 0.5, 1e6, 0.0])
 def test_clipping_scales_the_gradient_down_to_the_norm(
     clip: float, model: Transformer, batches: list[Batch]

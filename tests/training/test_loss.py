@@ -1,4 +1,4 @@
-"""The smoothed cross-entropy, compared with its formula."""
+"""The smoothed cross-entropy and the divergence of R-Drop, compared with their formulas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.loss import (
+    smoothed_cross_entropy,
+    symmetric_divergence,
+    token_logits,
+)
 
 PAD = 0
 
@@ -17,6 +21,13 @@ def inputs(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor, 
     target = torch.randint(1, 13, (7, 5)) * (torch.rand(7, 5) < 0.7)
     target[0, 0] = 1
     return states.to(dtype), weight.to(dtype), bias.to(dtype), target
+
+
+def loss(
+    states: Tensor, weight: Tensor, bias: Tensor, target: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor]:
+    logits, gold = token_logits(states, weight, target, pad_id=PAD, bias=bias)
+    return smoothed_cross_entropy(logits, gold, smoothing)
 
 
 def by_formula(
@@ -38,9 +49,7 @@ def by_formula(
 def test_loss_and_gradients_equal_the_formula(smoothing: float, dtype: torch.dtype) -> None:
     states, weight, bias, target = inputs(dtype)
     leaves = [leaf.requires_grad_() for leaf in (states, weight, bias)]
-    actual = smoothed_cross_entropy(
-        states, weight, target, smoothing=smoothing, pad_id=PAD, bias=bias
-    )
+    actual = loss(states, weight, bias, target, smoothing)
     assert actual[0].dtype == torch.promote_types(dtype, torch.float32)
     assert not actual[1].requires_grad
     expected = by_formula(states, weight, bias, target, smoothing)
@@ -56,30 +65,33 @@ def test_loss_and_gradients_equal_the_formula(smoothing: float, dtype: torch.dty
 def test_padding_has_no_influence() -> None:
     states, weight, bias, target = inputs()
     states.requires_grad_()
-    options = {"smoothing": 0.1, "pad_id": PAD, "bias": bias}
-    padded = smoothed_cross_entropy(states, weight, target, **options)
+    padded = loss(states, weight, bias, target, 0.1)
     (gradient,) = torch.autograd.grad(padded[0], states)
     assert (gradient[target == PAD] == 0).all()
     changed = torch.where((target == PAD)[..., None], 1e3, states)
-    for other in (
-        smoothed_cross_entropy(changed, weight, target, **options),
-        smoothed_cross_entropy(
-            states[target != PAD][None], weight, target[target != PAD][None], **options
-        ),
-    ):
-        torch.testing.assert_close(other, padded)
+    torch.testing.assert_close(loss(changed, weight, bias, target, 0.1), padded)
+    is_token = target != PAD
+    alone = loss(states[is_token][None], weight, bias, target[is_token][None], 0.1)
+    torch.testing.assert_close(alone, padded)
 
 
 def test_loss_of_an_impossible_gold_token_is_finite() -> None:
     """Logits differ by a thousand, so the softmax underflows to 0."""
     states, weight, bias, target = inputs(torch.bfloat16)
-    losses = smoothed_cross_entropy(
-        states * 400, weight, target, smoothing=0.1, pad_id=PAD, bias=bias
-    )
+    losses = loss(states * 400, weight, bias, target, 0.1)
     expected = by_formula(states * 400, weight, bias, target, 0.1)
     torch.testing.assert_close(
-        tuple(loss.double() for loss in losses),
-        tuple(loss.double() for loss in expected),
+        tuple(value.double() for value in losses),
+        tuple(value.double() for value in expected),
         rtol=0.01,
         atol=1,
     )
+
+
+def test_the_divergence_is_that_of_both_distributions() -> None:
+    """KL(p‖q) + KL(q‖p) = Σ p log(p/q) + Σ q log(q/p)."""
+    p, q = (torch.randn(6, 13, dtype=torch.float64) for _ in range(2))
+    p_, q_ = p.softmax(-1), q.softmax(-1)
+    expected = (p_ * (p_ / q_).log()).sum() + (q_ * (q_ / p_).log()).sum()
+    torch.testing.assert_close(symmetric_divergence(p, q), expected)
+    assert symmetric_divergence(p, p) == 0

@@ -23,12 +23,20 @@ from transformer.training.run_folder import RunError, RunFolder
 from transformer.training.train_folder import train_run
 
 
-@pytest.mark.parametrize(("killed_at", "precision"), [(3, "fp32"), (9, "bf16")])
+@pytest.mark.parametrize(
+    ("killed_at", "settings"),
+    [
+        (3, {"precision": "fp32"}),
+        (9, {"precision": "bf16"}),
+        (9, {"packed_length": 64, "typing_noise": 0.3, "r_drop": 1.0, "batch_tokens": 384}),
+    ],
+    ids=str,
+)
 def test_a_killed_run_takes_the_same_steps(
-    killed_at: int, precision: str, make_trainer: MakeTrainer
+    killed_at: int, settings: dict[str, Any], make_trainer: MakeTrainer
 ) -> None:
     """The run is killed before or after its first save, and at step 28, in the second epoch."""
-    settings = {"steps": 32, "cooldown": 0.5, "precision": precision}
+    settings = {"steps": 32, "cooldown": 0.5, **settings}
     reference = make_trainer("reference", **settings)
     reference.train()
     with pytest.raises(KilledError):

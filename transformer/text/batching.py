@@ -58,6 +58,13 @@ class Batch:
             tgt_out=self.tgt_out.to(device),
         )
 
+    def twice(self) -> Batch:
+        """The rows of the batch, and the same rows again."""
+        src, tgt_in, tgt_out = (
+            torch.cat([ids, ids]) for ids in (self.src, self.tgt_in, self.tgt_out)
+        )
+        return replace(self, src=src, tgt_in=tgt_in, tgt_out=tgt_out)
+
 
 def make_batch(
     store: Pairs, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int

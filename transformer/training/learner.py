@@ -22,7 +22,13 @@ from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.text.files import atomic_path
 from transformer.training.adam import Adam
-from transformer.training.loss import AttentionRegularizer, smoothed_cross_entropy
+from transformer.training.loss import (
+    AttentionRegularizer,
+    smoothed_cross_entropy,
+    symmetric_divergence,
+    token_logits,
+)
+from transformer.training.packed_rows import PackedBatch, PackedInput
 from transformer.training.run_folder import LoopState, RunFolder
 
 DTYPES = {"bf16": torch.bfloat16, "fp32": torch.float32}
@@ -145,18 +151,24 @@ class Learner(MixedPrecision[Transformer]):
         smoothing: float,
         sharpness_penalty: float = 0.0,
         diversity_penalty: float = 0.0,
+        r_drop: float = 0.0,
     ) -> LossTotals:
         """Set `.grad` of the master weights to the gradient of the mean loss of the batch.
 
+        With `r_drop` α, the loss is half of eq. 4 of R-Drop (Liang et al. 2021, arXiv 2106.14448):
+        the mean of the losses of two passes with different dropout, plus α/4 · (KL(p‖q) + KL(q‖p)).
+
         Args:
             smoothing: label smoothing ε_ls.
-            sharpness_penalty, diversity_penalty: of `AttentionRegularizer`, in nats; the returned
-                losses do not include them.
+            sharpness_penalty, diversity_penalty: of `AttentionRegularizer`, in nats. The returned
+                losses include neither them nor the divergence of R-Drop.
         """
         if not self.working.training:  # only if needed: train() takes a millisecond
             self.working.train()
         for weight in self._working_weights:
             weight.grad = None
+        passes = 2 if r_drop else 1
+        batch = batch.twice() if r_drop else batch
         src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
         regularizer = None
         if sharpness_penalty or diversity_penalty:
@@ -167,15 +179,18 @@ class Learner(MixedPrecision[Transformer]):
                 sharpness_penalty=sharpness_penalty,
                 diversity_penalty=diversity_penalty,
             )
-        smoothed, plain = self._loss(batch, smoothing, regularizer.hooks if regularizer else None)
-        positions = int(tgt.sum())
+        logits, gold = self._logits(batch, regularizer.hooks if regularizer else None)
+        smoothed, plain = smoothed_cross_entropy(logits, gold, smoothing)
+        positions = len(gold)
         loss = smoothed / positions
+        if r_drop:
+            loss = loss + r_drop / 4 * symmetric_divergence(*logits.chunk(2)) / (positions / 2)
         if regularizer:
             loss = loss + regularizer.mean()
         loss.backward()
         for master_weight, weight in zip(self._master_weights, self._working_weights, strict=True):
             master_weight.grad = None if weight.grad is None else weight.grad.float()
-        return LossTotals(smoothed.item(), plain.item(), positions)
+        return LossTotals(smoothed.item() / passes, plain.item() / passes, positions // passes)
 
     @torch.no_grad()
     def validate(self, batches: Iterable[Batch]) -> LossTotals:
@@ -184,26 +199,28 @@ class Learner(MixedPrecision[Transformer]):
         positions = 0
         self.working.eval()
         for batch in batches:
-            smoothed, plain = self._loss(batch.to(self._device), 0.0)
+            logits, gold = self._logits(batch.to(self._device))
+            smoothed, plain = smoothed_cross_entropy(logits, gold, 0.0)
             smoothed_sum += smoothed.item()
             plain_sum += plain.item()
-            positions += int((batch.tgt_out != self.model.config.pad_id).sum())
+            positions += len(gold)
         return LossTotals(smoothed_sum, plain_sum, positions)
 
-    def _loss(
-        self, batch: Batch, smoothing: float, hooks: Hooks | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def _logits(self, batch: Batch, hooks: Hooks | None = None) -> tuple[Tensor, Tensor]:
+        """Return the logits (tokens, vocab) of all target positions, and the ids to predict."""
         model, pad_id = self.working, self.model.config.pad_id
-        src_mask = padding_mask(batch.src, pad_id)
+        if isinstance(batch, PackedBatch):
+            packed = PackedInput.of(batch, model)
+            src_mask, cross_mask, tgt_mask = packed.src_mask, packed.cross_mask, packed.tgt_mask
+            hooks = packed.hooks
+        else:
+            src_mask = cross_mask = padding_mask(batch.src, pad_id)
+            tgt_mask = target_mask(batch.tgt_in, pad_id)
         memory = model.encode(batch.src, src_mask, hooks)
-        states = model.decode(
-            batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id), hooks
-        )
-        return smoothed_cross_entropy(
-            states,
+        return token_logits(
+            model.decode(batch.tgt_in, memory, cross_mask, tgt_mask, hooks),
             model.embedding.weight,
             batch.tgt_out,
-            smoothing=smoothing,
             pad_id=pad_id,
             bias=model.output_bias,
         )

@@ -1,4 +1,4 @@
-"""Training loss: label-smoothed cross-entropy (section 5.4), and penalties on attention."""
+"""Training loss: label-smoothed cross-entropy (section 5.4), R-Drop, and penalties on attention."""
 
 from __future__ import annotations
 
@@ -11,35 +11,51 @@ from transformer.hooks import Hooks, ReadOnly
 from transformer.inference.trace import WEIGHTS
 
 
-def smoothed_cross_entropy(
+def token_logits(
     states: Float[Tensor, "batch tgt d_model"],
     weight: Float[Tensor, "vocab d_model"],
     target: Int[Tensor, "batch tgt"],
     *,
-    smoothing: float,
     pad_id: int,
     bias: Float[Tensor, "vocab"] | None = None,
-) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Return the loss in nats, summed over the target positions that are not padding.
-
-    The gold token has probability 1 - ε, and ε is spread over the whole vocabulary (Szegedy et
-    al. 2016; the same rule as `torch.nn.functional.cross_entropy(label_smoothing=ε)`).
+) -> tuple[Float[Tensor, "tokens vocab"], Int[Tensor, "tokens"]]:
+    """Return the logits at the target positions that are not padding, in float32 or wider, and the
+    ids to predict there.
 
     Args:
         states: decoder output before the projection.
         weight: the shared embedding matrix.
         target: gold ids.
         bias: bias of the logits, if the model has one.
+    """
+    is_token = target != pad_id
+    logits = functional.linear(states[is_token], weight, bias)
+    return logits.to(torch.promote_types(logits.dtype, torch.float32)), target[is_token]
+
+
+def smoothed_cross_entropy(
+    logits: Float[Tensor, "tokens vocab"], gold: Int[Tensor, "tokens"], smoothing: float
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """Return the loss in nats, summed over the tokens.
+
+    The gold token has probability 1 - ε, and ε is spread over the whole vocabulary (Szegedy et
+    al. 2016; the same rule as `torch.nn.functional.cross_entropy(label_smoothing=ε)`).
 
     Returns:
         (smoothed loss, with gradient; negative log-likelihood, without gradient).
     """
-    is_token = target != pad_id
-    logits, gold = functional.linear(states[is_token], weight, bias), target[is_token]
-    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     smoothed = functional.cross_entropy(logits, gold, label_smoothing=smoothing, reduction="sum")
     plain = functional.cross_entropy(logits.detach(), gold, reduction="sum")
     return smoothed, plain
+
+
+def symmetric_divergence(
+    first: Float[Tensor, "tokens vocab"], second: Float[Tensor, "tokens vocab"]
+) -> Float[Tensor, ""]:
+    """Return KL(p‖q) + KL(q‖p) in nats, summed over the tokens, where p and q are the softmax of
+    both logits: twice the L_KL of R-Drop (Liang et al. 2021, arXiv 2106.14448, eq. 2)."""
+    log_p, log_q = first.log_softmax(-1), second.log_softmax(-1)
+    return ((log_p.exp() - log_q.exp()) * (log_p - log_q)).sum()
 
 
 class AttentionRegularizer:

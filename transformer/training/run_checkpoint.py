@@ -85,6 +85,7 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
         for name in ("sharpness", "diversity")
         if (value := getattr(training, f"{name}_penalty"))
     )
+    r_drop = f", R-Drop {training.r_drop}" if training.r_drop else ""
     best_loss = f" Best validation loss {loop.best_valid:.3f} nats per token."
     return (
         f"{front_matter(languages) if languages else ''}"
@@ -96,7 +97,7 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
         f"Trained on {n_pairs:,} pairs ({source}){initialization}: {loop.step:,} steps of at most "
         f"{training.batch_tokens:,} source and target positions, "
         f"ending in epoch {loop.epoch + 1:,}, in {loop.seconds / 60:.1f} minutes; "
-        f"dropout {model.dropout}, label smoothing {training.label_smoothing}{penalties}, "
+        f"dropout {model.dropout}, label smoothing {training.label_smoothing}{penalties}{r_drop}, "
         f"seed {training.seed}, precision {loop.precision}."
         f"{best_loss if loop.best_valid < float('inf') else ''} The weights are "
         f"{f'the mean of the last {averaged} saves' if averaged > 1 else 'those of the last save'}"

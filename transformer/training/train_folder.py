@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ from transformer.config import ModelConfig
 from transformer.inference.device import choose_device, describe_computed
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.text.batching import make_batch
+from transformer.text.batching import Batch, make_batch
 from transformer.text.files import read_json_or_empty
 from transformer.training.adam import Adam
 from transformer.training.console import Console, log
@@ -34,6 +34,7 @@ from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import LayerRace
 from transformer.training.learner import DTYPES, N_SEEDS, Learner, seed_generator
+from transformer.training.packed_rows import pack_epochs, packed_batches
 from transformer.training.run_checkpoint import WeightAverager, model_card
 from transformer.training.run_config import FilesRun, LayerRun, TaskRun, TrainingRun
 from transformer.training.run_folder import (
@@ -221,6 +222,12 @@ class TranslationTask(TrainTask):
         self._make_batch = functools.partial(
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )
+        # Packed before the clock of the run starts.
+        self._rows = (
+            pack_epochs(data, config, model_config.pad_id).to(device)
+            if config.packed_length
+            else None
+        )
         self.averager = WeightAverager(run, config.average)
         self.callback: EvaluationCallback | None = None
         if probe_set is not None:
@@ -237,26 +244,30 @@ class TranslationTask(TrainTask):
         self.validates = probe_set is None or config.patience > 0
 
     @functools.cached_property
-    def _batches(self) -> Any:
-        return batches_from(self.data, self.config, self.loop)
+    def _batches(self) -> Iterator[Batch]:
+        if self._rows is not None:
+            return packed_batches(self._rows, self.config, self.loop, self.run_config.model)
+        plan = batches_from(self.data, self.config, self.loop)
+        return (self._make_batch(epoch, indices).to(self.device) for epoch, indices in plan)
 
     def compute_gradients(self) -> dict[str, float]:
         """Compute the gradients on the next batch."""
         config = self.config
-        epoch, indices = next(self._batches)
+        batch = next(self._batches)
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
         seed_generator(config.seed, self.loop.step, self.device)
         totals = self.learner.compute_gradients(
-            self._make_batch(epoch, indices).to(self.device),
+            batch,
             config.label_smoothing,
             config.sharpness_penalty,
             config.diversity_penalty,
+            config.r_drop,
         )
         self.loop.batch += 1
         return {
             "loss": totals.smoothed / totals.positions,
             "nll": totals.plain / totals.positions,
-            "tokens": totals.positions + int(epoch.src_lengths[indices].sum()),
+            "tokens": totals.positions + int((batch.src != self.run_config.model.pad_id).sum()),
         }
 
     def before_update(self) -> None:
