@@ -14,7 +14,7 @@ help:
 	@echo "make lint        run only ruff, import-linter, mypy, hadolint, and deno for the JavaScript and the style sheets"
 	@echo "make format      format Python, JavaScript and style sheets, and fix what ruff can fix"
 	@echo "make pictures    take the screenshots of the documentation"
-	@echo "make benchmarks  measure speed, compared with other engines (first time: install them)"
+	@echo "make benchmarks  measure speed, compared with other engines"
 	@echo "make docs        write the documentation as a site to build/docs (first time: install MkDocs)"
 	@echo "make audit       check all installed packages for known vulnerabilities (asks the package index)"
 	@echo "make clean       remove .venv and the caches of the tools"
@@ -65,7 +65,7 @@ pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
 
 # All benchmarks that need no corpus and no GPU, one after the other: two at a time would slow each other down.
-benchmarks: .venv/benchmarks.stamp
+benchmarks: .venv/dev.stamp
 	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e gold_alignments -e gpu); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
@@ -99,10 +99,6 @@ $(BIN)/python:
 
 .venv/dev.stamp: requirements-dev.txt requirements-cluster.txt requirements-widget.txt .venv/app.stamp
 	$(BIN)/python -m pip install -r requirements-dev.txt
-	@touch $@
-
-.venv/benchmarks.stamp: requirements-benchmarks.txt .venv/dev.stamp
-	$(BIN)/python -m pip install -r requirements-benchmarks.txt
 	@touch $@
 
 # A separate environment: mkdocstrings reads the docstrings without importing the code.

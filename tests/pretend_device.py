@@ -4,7 +4,7 @@
     python -m tests.pretend_device mps            # an Apple GPU, which has no float64
     python -m tests.pretend_device cuda default   # as `torch.set_default_device`; takes seconds
 
-The first two run everything that computes with a model on it (`benchmarks/device_checks.py`), and
+The first two run everything that computes with a model on it (`tests/device_checks.py`), and
 then with a model on the CPU while it is PyTorch's default device. Tensors of the
 device compute on the CPU. Mixing them with CPU tensors, drawing them from a generator of the CPU,
 converting them to numpy and, on an Apple GPU, float64 raise the errors of the real device, which
@@ -235,7 +235,7 @@ def _refusing(method: Callable[..., Any]) -> Callable[..., Any]:
 def use_everything() -> None:
     """Run all checks with a model on the device, and with one on the CPU while new tensors are on
     the device by default."""
-    from benchmarks.device_checks import CHECKS
+    from tests.device_checks import CHECKS
     from transformer import Translator
 
     for name in ("auto", "cpu"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -20,7 +19,7 @@ def test_the_command_runs_on_the_cpu_without_the_packages_of_the_app(tmp_path: P
     hide = f"import sys; sys.modules.update(dict.fromkeys({ABSENT!r}))"
     (tmp_path / "sitecustomize.py").write_text(hide, "utf-8")
     process = subprocess.run(
-        [sys.executable, "-m", "benchmarks.gpu", "--device=cpu", "--tiny", "--out", tmp_path],
+        [sys.executable, "-m", "benchmarks.gpu", "--device=cpu", "--tiny"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
@@ -28,8 +27,5 @@ def test_the_command_runs_on_the_cpu_without_the_packages_of_the_app(tmp_path: P
         timeout=600,
     )
     assert process.returncode == 0, process.stdout + process.stderr
-    results = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
-    assert not [result for result in results if "error" in result]
-    parts = {result["part"] for result in results}
-    assert parts >= {"machine", "tests", "checks", "parity", "translation", "training"}
-    assert "## parity" in (tmp_path / "results.md").read_text("utf-8")
+    assert "translations equal to those of the CPU: 15 of 15" in process.stdout
+    assert "training, nn.Transformer, bf16: " in process.stdout

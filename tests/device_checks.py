@@ -1,11 +1,12 @@
 """Everything that computes with a model, in small: does it run on the model's device?
 
-`python -m benchmarks.gpu` runs these checks on a GPU, and `tests/pretend_device.py` on a device
-that refuses what a GPU refuses.
+`tests/pretend_device.py` runs these checks on a device that refuses what a GPU refuses, and
+`python -m benchmarks.gpu` on a GPU.
 """
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,6 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from benchmarks.packed_rows import pack, packed_loss
 from transformer import Hooks, Translator
 from transformer.analysis.attribution import direct_logits, gradients
 from transformer.analysis.attribution.token_attribution import token_attribution
@@ -49,6 +49,7 @@ from transformer.training.run_config import TrainingRun
 from transformer.training.run_folder import RunFolder
 from transformer.training.train_folder import train_run
 
+TOY = Path(__file__).resolve().parents[1] / "checkpoints/runs/toy-reverse/checkpoint"
 TEXT, SIMILAR_TEXT = "a b c d", "a e c d"
 """Sources of equal length, for a model of the task "reverse"."""
 CORPUS = Corpus("two", (Sentence("a b c", "c b a"), Sentence("d e", "e d")))
@@ -130,21 +131,25 @@ def exchange(translator: Translator) -> None:
 
 
 def training(translator: Translator) -> None:
-    """Train with both penalties, evaluations, resuming and averaged weights, and all layers."""
+    """Train with both penalties or on packed rows with R-Drop, with evaluations, resuming and
+    averaged weights, and all layers."""
     device = translator.device.type
     settings = {"save_every": 3, "average": 2, "valid_every": 3, "batch_tokens": 200}
-    penalties = {"sharpness_penalty": 0.1, "diversity_penalty": 0.1}
+    variants: dict[str, dict[str, float]] = {
+        "penalties": {"sharpness_penalty": 0.1, "diversity_penalty": 0.1},
+        "packed": {"packed_length": 40, "r_drop": 1.0},
+    }
     with tempfile.TemporaryDirectory() as folder:
-        run = RunFolder(Path(folder) / "run")
-        for steps in (6, 9):  # the second run resumes
-            options = {**settings, **penalties, "steps": steps, "dropout": 0.1}
+        for (name, variant), steps in itertools.product(variants.items(), (6, 9)):
+            run = RunFolder(Path(folder) / name)  # the run with more steps resumes
+            options = {**settings, **variant, "steps": steps, "dropout": 0.1}
             config: TrainingRun = make_run_config(
                 "reverse", settings=options, options={"n_train": 50, "n_valid": 8}, device=device
             )
             run.write_config(config)
             assert train_run(run.path) == "finished", run.state()["reason"]
             run.change_state("queued")
-        assert Translator.load(run.checkpoint_path, device=device).translate(TEXT).ids
+            assert Translator.load(run.checkpoint_path, device=device).translate(TEXT).ids
         for layer in ("self-attention", "recurrent", "convolutional", "restricted", "lstm"):
             race = RunFolder(Path(folder) / layer)
             sizes = {"layer": layer, "steps": 2, "batch_tokens": 200}
@@ -153,12 +158,9 @@ def training(translator: Translator) -> None:
             assert train_run(race.path) == "finished", race.state()["reason"]
 
 
-def precision_and_r_drop(translator: Translator) -> None:
-    """Take steps in bf16 with float32 master weights, and a step on packed rows with R-Drop."""
+def precision(translator: Translator) -> None:
+    """Take a step in bf16 with float32 master weights."""
     model = Transformer(translator.model.config).to(translator.device)
-    rows = pack(PAIRS * 3, 16)
-    packed = torch.from_numpy(rows.astype(np.int64)).to(translator.device)
-    packed_loss(model, packed, 0.1, r_drop=1.0).backward()
     src, tgt = zip(*PAIRS, strict=True)
     batch = pad_batch(src, tgt, pad_id=0, bos_id=1)
     learner = Learner(model, torch.bfloat16)
@@ -175,5 +177,5 @@ CHECKS: tuple[Callable[[Translator], None], ...] = (
     inside,
     exchange,
     training,
-    precision_and_r_drop,
+    precision,
 )
