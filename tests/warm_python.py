@@ -82,6 +82,8 @@ def serve(address: str) -> list[str]:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        # New objects, as the old ones assume the kind of file that they were opened with.
+        sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False) for number in (1, 2))
         request = json.loads(message)
         os.chdir(request["folder"])
         os.environ.clear()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 from dataclasses import dataclass, fields
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -89,3 +92,21 @@ def test_attribute_descriptions_are_read_from_a_docstring() -> None:
         "two": "of both.",
         "three": "of both.",
     }
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp932", "ascii"])
+def test_output_to_a_pipe_is_utf_8_under_every_code_page(checkpoint: Path, encoding: str) -> None:
+    texts = "I like 猫 and Łódź.\nGood evening.\n"
+    for arguments, has_text in (
+        (["train", "--help"], "√"),
+        (["translate", "--checkpoint", str(checkpoint)], "\n"),
+    ):
+        result = subprocess.run(
+            [sys.executable, "-m", "transformer", *arguments],
+            input=texts.encode(),
+            capture_output=True,
+            env={**os.environ, "PYTHONIOENCODING": encoding},
+            check=True,
+        )
+        assert has_text in result.stdout.decode("utf-8")
+    assert result.stdout.decode("utf-8").count("\n") == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
         program: name of the program in usage lines.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    _encode_output()
     command = arguments[0] if arguments else None
     # All options of `serve` except --help are passed to Streamlit.
     to_parse = arguments
@@ -64,6 +66,17 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
             message = message[:MAX_ERROR_LENGTH] + "…"
         log(f"error: {message}")
         return 1
+
+
+def _encode_output() -> None:
+    """Write UTF-8 to files and pipes, whatever the system's code page is; a terminal gets "?" for a
+    character that it cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            if stream.isatty():
+                stream.reconfigure(errors="replace")
+            else:
+                stream.reconfigure(encoding="utf-8")
 
 
 def _message(error: Exception) -> str:

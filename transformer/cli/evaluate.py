@@ -6,6 +6,7 @@ import argparse
 import json
 from dataclasses import asdict
 
+from transformer.checkpoint import load_languages
 from transformer.cli.options import (
     add_checkpoint,
     add_decoding,
@@ -19,8 +20,13 @@ from transformer.inference import Translator
 from transformer.inference.device import describe_computed
 from transformer.text import read_references
 from transformer.text.files import write_text
-from transformer.training.console import progress_bar
-from transformer.training.quality import concatenate_sentences, evaluate
+from transformer.training.console import log, progress_bar
+from transformer.training.quality import (
+    TOKENIZERS,
+    concatenate_sentences,
+    evaluate,
+    tokenizer_note,
+)
 
 BEAM_SIZE = 4
 """Beam size of the paper's results (section 6.1)."""
@@ -44,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="count lines with the same source as one sentence with several references",
     )
     parser.add_argument(
+        "--tokenize",
+        metavar="NAME",
+        help="tokenizer of BLEU: " + ", ".join(TOKENIZERS) + " (the one of the target language in "
+        "the model card)",
+    )
+    parser.add_argument(
         "--output", metavar="FILE", help="write the translations to this file, one per line"
     )
     add_decoding(parser, BEAM_SIZE)
@@ -55,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     check_pairs(options.pairs)
     check_output(options.output)
     corpus = read_references(*options.pairs, merge_repeated=options.merge_repeated)
-    sources, references = concatenate_sentences(*corpus, options.join)
+    languages = load_languages(options.checkpoint) or ("", "")
+    sources, references = concatenate_sentences(*corpus, options.join, languages)
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
     if "method" not in decoding:
@@ -66,9 +79,13 @@ def run(options: argparse.Namespace) -> int:
             sources,
             references,
             batch_size=options.batch,
+            target=languages[1],
+            tokenizer=options.tokenize,
             progress=lambda done: progress(done / len(sources), f"{done:,} sentences"),
             **decoding,
         )
+    if note := tokenizer_note(scores.bleu_signature, references, options.tokenize):
+        log(note)
     if options.output:
         write_text(options.output, "".join(f"{text}\n" for text in hypotheses))
     if options.json:

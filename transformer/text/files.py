@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import sys
 import tempfile
 import time
@@ -25,17 +26,35 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path in the same folder and rename it to `path` when the block succeeds.
 
     On any error, including a keyboard interrupt, the temporary file is removed and an existing
-    `path` stays unchanged. A missing folder is created.
+    `path` stays unchanged. A missing folder is created. A link stays a link to the new file, and an
+    existing file keeps its mode. A pipe or a device is yielded itself.
     """
-    final = Path(path)
+    if _is_special(Path(path)):
+        yield Path(path)
+        return
+    final = Path(os.path.realpath(path))
     final.parent.mkdir(parents=True, exist_ok=True)
     # A unique name: two processes or threads may write the same file.
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
     try:
+        if final.is_file():
+            temporary.touch(mode=0o600)
+            temporary.chmod(stat.S_IMODE(final.stat().st_mode))
         yield temporary
         os.replace(temporary, final)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a path is a pipe, a socket, a device, or a name for an open file of the process."""
+    if path.parts[:2] in (("/", "dev"), ("/", "proc")):
+        return path.exists()
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -24,6 +24,7 @@ from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.batching import by_length, pad_batch
+from transformer.training.quality import is_unspaced
 from transformer.training.run_config import INSPECT
 from transformer.training.run_folder import Snapshot
 
@@ -128,7 +129,7 @@ class Evaluator:
         figures["sequences"] = count
         if self.probe_set.language:
             references = [tgt for _, tgt in self.probe_set.valid[:count]]
-            bleu = BLEU(force=True)
+            bleu = BLEU(force=True, tokenize="char" if is_unspaced(references) else None)
             # BLEU averages over n-grams of one to four words, so references need four words.
             if bleu.corpus_score(references, [references]).totals[-1]:
                 figures["bleu"] = bleu.corpus_score(
