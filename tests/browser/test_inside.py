@@ -15,7 +15,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
 from tests.live_app import wait_for_script_run
 from transformer import Translator
-from transformer.figures.box_layout import STOPS, figure_1
+from transformer.figures.figure1 import FIGURE_1, STOPS
 from transformer.figures.tensors import Table, tensor_data
 from transformer.figures.views import page as view_page
 
@@ -59,7 +59,7 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     expect(opened).to_have_count(2)
     expect(opened.first).to_have_attribute("data-box", "encoder.self_attn")
     open_inside(app, page)
-    expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
+    expect(page.locator(".hu-box")).to_have_count(len(FIGURE_1))
     box(page, "encoder.ffn.hidden").click()
     check_title(page, "FFN, hidden · encoder, layer 1, feed-forward network")
     expect(box(page, "encoder.ffn.hidden")).to_have_attribute("aria-current", "step")
@@ -86,7 +86,7 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     box(page, "softmax").click()
     check_title(page, "Softmax · decoder, layer 1, cross-attention")
     expect(box(page, "decoder.cross_attn")).to_have_attribute("aria-current", "step")
-    page.get_by_role("button", name="Layer 2").click()
+    page.get_by_role("button", name="Layer 2", exact=True).click()
     check_title(page, "Softmax · decoder, layer 2, cross-attention")
     page.get_by_role("radio", name="4", exact=True).click()
     expect(box(page, "decoder.cross_attn")).to_contain_text("head 4")
@@ -110,8 +110,8 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
         str(rows - 1),
         str(columns - 1),
     )
-    page.get_by_text("Python code that prints this number").click()
-    expect(page.locator("code").last).to_contain_text("load_checkpoint")
+    page.get_by_text("Python functions that compute this table").click()
+    expect(page.locator("code").last).to_contain_text("def normalize(")
 
 
 VALUES = np.linspace(-1, 1, 2 * 400).reshape(2, 400)

@@ -1,69 +1,67 @@
-"""Data of the paper's figures and of the tables next to them."""
+"""Figures 1 and 2 of the paper: the drawing, the data of their boxes, and of the tables."""
 
 from __future__ import annotations
 
 import itertools
+import re
+from xml.etree import ElementTree
 
 import numpy as np
-import pytest
 
 from transformer.analysis.inside import boxes
 from transformer.config import ModelConfig
-from transformer.figures.box_layout import ATTENTION, STOPS, Drawing, Rectangle, figure_1, figure_2
-from transformer.figures.figure1 import Button, figure_data
+from transformer.figures.figure1 import ATTENTION, FIGURE_1, STOPS, BoxContent, figure_data
+from transformer.figures.modules import CLIENT
 from transformer.figures.packing import unpack
 from transformer.figures.tensors import Table, tensor_data
 
-DRAWINGS = [figure_1(), *figure_2()]
-TOLERANCE = 0.01
+PHONE_WIDTH = 358
+"""Width of a drawing on a phone of 390 pixels."""
+MIN_TARGET = 24
+"""Smallest width and height of a button in pixels (WCAG 2.2, 2.5.8)."""
+Rectangle = tuple[float, float, float, float]
 
 
-def touches(box: Rectangle, x: float, y: float) -> bool:
-    """Return whether a point is on the edge of a box."""
-    x0, top, width, height = box
-    inside = (
-        x0 - TOLERANCE <= x <= x0 + width + TOLERANCE
-        and top - TOLERANCE <= y <= top + height + TOLERANCE
-    )
-    on_side = min(abs(x - x0), abs(x - x0 - width)) < TOLERANCE
-    return inside and (on_side or min(abs(y - top), abs(y - top - height)) < TOLERANCE)
+def drawings() -> list[ElementTree.Element]:
+    script = (CLIENT / "views/inside/figure1-drawing.js").read_text(encoding="utf-8")
+    return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", script, re.DOTALL)]
 
 
-def box_at(drawing: Drawing, x: float, y: float) -> str:
-    """Return the box with an edge at this point; of two boxes, the upper one if y is its bottom."""
-    names = [name for name, box in drawing.boxes.items() if touches(box, x, y)]
-    assert names, (x, y)
-    return names[-1]
+def rectangles(svg: ElementTree.Element) -> dict[str, Rectangle]:
+    """Return left, top, width and height of each box by its name."""
+    result = {}
+    for group in svg.iter("g"):
+        assert group.get("data-name")
+        rect = group.find("rect")
+        assert rect is not None
+        x, y, width, height = (float(rect.get(name, "")) for name in ("x", "y", "width", "height"))
+        result[group.get("data-box", "")] = (x, y, width, height)
+    return result
 
 
-def edges(drawing: Drawing) -> set[tuple[str, str]]:
-    """Return the boxes at which an arrow starts and ends; an arrow that continues another is
-    joined with it."""
-    ends = {point for path in drawing.arrows for point in (path[0], path[-1])}
-    loose_ends = {
-        point for point in ends if not any(touches(b, *point) for b in drawing.boxes.values())
-    }
-    stems = {path[-1]: path[0] for path in drawing.arrows if path[-1] in loose_ends}
-    return {
-        (box_at(drawing, *stems.get(path[0], path[0])), box_at(drawing, *path[-1]))
-        for path in drawing.arrows
-        if path[-1] not in loose_ends
-    }
+def test_each_drawing_has_every_box_once_apart_and_large_enough_for_a_finger() -> None:
+    for svg, names in zip(drawings(), (FIGURE_1, ATTENTION), strict=True):
+        drawn = rectangles(svg)
+        assert sorted(drawn) == sorted(names)
+        left, top, width, height = map(float, svg.get("viewBox", "").split())
+        for x, y, w, h in drawn.values():
+            assert left <= x < x + w <= left + width
+            assert top <= y < y + h <= top + height
+            assert min(w, h) * PHONE_WIDTH / width >= MIN_TARGET
+        for (a, first), (b, second) in itertools.combinations(drawn.items(), 2):
+            beside = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
+            above = first[1] + first[3] <= second[1] or second[1] + second[3] <= first[1]
+            assert beside or above, (a, b)
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS)
-def test_boxes_are_disjoint_and_within_the_drawing(drawing: Drawing) -> None:
-    width, height = drawing.size
-    for x0, top, box_width, box_height in drawing.boxes.values():
-        assert 0 <= x0 < x0 + box_width <= width
-        assert 0 <= top < top + box_height <= height
-    for (a, first), (b, second) in itertools.combinations(drawing.boxes.items(), 2):
-        disjoint_in_x = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
-        above = (
-            first[1] + first[3] <= second[1] + TOLERANCE
-            or second[1] + second[3] <= first[1] + TOLERANCE
-        )
-        assert disjoint_in_x or above, (a, b)
+def test_figure_1_is_read_upwards() -> None:
+    drawn = rectangles(drawings()[0])
+    for stack in ("encoder", "decoder"):
+        column = [
+            name for name in FIGURE_1 if name.startswith(stack) and not name.endswith("positions")
+        ]
+        tops = [drawn[name][1] for name in column]
+        assert tops == sorted(tops, reverse=True)
 
 
 def test_the_order_of_boxes_is_that_of_the_computation() -> None:
@@ -72,84 +70,19 @@ def test_the_order_of_boxes_is_that_of_the_computation() -> None:
     assert tuple(box.stop for box in computed_boxes) == STOPS
 
 
-def test_every_stop_is_a_box_or_inside_one() -> None:
-    figure_boxes = figure_1().boxes
-    inner = {stop for stop in STOPS if stop not in figure_boxes}
-    blocks = ("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")
-    assert inner == {f"{block}.{step}" for block in blocks for step in ATTENTION}
-    assert figure_boxes.keys() == {stop for stop in STOPS if stop in figure_boxes} | set(blocks)
-    assert all(set(drawing.boxes) == set(ATTENTION) for drawing in figure_2())
-
-
-def test_the_arrows_of_figure_1_are_those_of_the_paper() -> None:
-    """Upwards within stacks, and from the encoder's output to the decoder."""
-    expected = {("encoder.memory", "decoder.cross_attn")}
-    for stack, blocks in (
-        ("encoder", ["self_attn", "ffn"]),
-        ("decoder", ["self_attn", "cross_attn", "ffn"]),
-    ):
-        expected |= {
-            (f"{stack}.embed.tokens", f"{stack}.embed.sum"),
-            (f"{stack}.embed.positions", f"{stack}.embed.sum"),
-        }
-        previous_box = f"{stack}.embed.sum"
-        for block in blocks:
-            first = f"{stack}.ffn.hidden" if block == "ffn" else f"{stack}.{block}"
-            last = f"{stack}.ffn.output" if block == "ffn" else f"{stack}.{block}"
-            expected |= {(previous_box, first), (last, f"{stack}.{block}.add")}
-            previous_box = f"{stack}.{block}.norm"
-    expected |= {
-        ("encoder.ffn.norm", "encoder.memory"),
-        ("decoder.ffn.norm", "output.logits"),
-        ("output.logits", "output.softmax"),
-        ("output.softmax", "output.choice"),
-    }
-    assert edges(figure_1()) == expected
-
-
-def test_a_residual_goes_around_each_sublayer_into_its_sum() -> None:
-    drawing = figure_1()
-    ends = sorted(box_at(drawing, *path[-1]) for path in drawing.residuals)
-    assert ends == sorted(name for name in drawing.boxes if name.endswith(".add"))
-    for path in drawing.residuals:
-        block = box_at(drawing, *path[-1]).removesuffix(".add")
-        part = block if block in drawing.boxes else f"{block}.hidden"
-        _, top, _, height = drawing.boxes[part]
-        assert path[0][1] > top + height  # the residual branches off below the sublayer
-        x0, _, width, _ = drawing.boxes[part]
-        assert path[0][0] == x0 + width / 2
-
-
-@pytest.mark.parametrize("drawing", figure_2())
-def test_figure_2_is_equation_1_within_many_heads(drawing: Drawing) -> None:
-    assert edges(drawing) == {
-        ("query", "scores"),
-        ("key", "scores"),
-        ("scores", "scale"),
-        ("scale", "mask"),
-        ("mask", "softmax"),
-        ("softmax", "heads"),
-        ("value", "heads"),
-        ("heads", "concat"),
-        ("concat", "output"),
-    }
-
-
-def test_buttons_are_packed_with_positions_and_thumbnails() -> None:
-    picture = np.eye(3)
-    buttons = [
-        Button("query", "Q", "attention", "3 × 4", picture, signed=False),
-        Button("mask", "<b>Mask</b>", "attention"),
+def test_boxes_are_packed_with_hints_and_thumbnails() -> None:
+    contents = [
+        BoxContent("query", "3 × 4", np.eye(3), signed=False),
+        BoxContent("mask", "<b>head 1</b>", location="encoder"),
     ]
-    header, parts = unpack(figure_data(figure_2(), buttons, "mask", caption="Figure 2"))
-    assert [box["id"] for box in header["boxes"]] == ["query", "mask"]
-    assert header["boxes"][1]["label"] == "<b>Mask</b>"
-    assert header["opened"] == "mask"
-    assert header["drawings"][0]["boxes"]["query"] == list(figure_2()[0].boxes["query"])
+    header, parts = unpack(figure_data("figure-2", contents, "mask", caption="Figure 2"))
+    assert header["boxes"] == [
+        {"id": "query", "hint": "3 × 4", "location": ""},
+        {"id": "mask", "hint": "<b>head 1</b>", "location": "encoder"},
+    ]
+    assert (header["figure"], header["opened"], header["signed"]) == ("figure-2", "mask", ["mask"])
     assert list(parts) == ["query"]
     assert parts["query"].array.tolist() == (255 * np.eye(3)).tolist()
-    with pytest.raises(ValueError, match=r"no box .nowhere."):
-        figure_data(figure_2(), [Button("nowhere", "", "norm")], "", caption="")
 
 
 def table(**changes: object) -> Table:

@@ -20,7 +20,7 @@ from tests.pages.conftest import (
 )
 from transformer import Translator
 from transformer.analysis.inside import opened_box
-from transformer.figures.box_layout import STOPS
+from transformer.figures.figure1 import STOPS
 from transformer.figures.packing import unpack
 from transformer.measures.naming import display_text
 from transformer.ui.pages.inside import SECTION_LABELS
@@ -67,7 +67,9 @@ def test_every_box_shows_the_numbers_of_the_analysis(visit: Visit, translator: T
             np.testing.assert_allclose(values, panel.values, rtol=1e-5, atol=1e-5)
             assert header["rows"] == [counted_from_1(label) for label in panel.rows]
         assert box_tables.box.section in " ".join(caption.value for caption in app.caption)
-        assert app.code, "the program that computes the selected number"
+        *functions, program = (code.value for code in app.code)
+        assert functions, "the functions that compute the selected number"
+        assert f"opened_box(trace, translator, {box_tables.box.name!r}" in program
 
 
 def test_the_selected_number_is_computed_and_its_code_prints_it(
@@ -80,7 +82,7 @@ def test_the_selected_number_is_computed_and_its_code_prints_it(
     (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
     assert float(number.split("**")[1].split(": ")[1]) == pytest.approx(expected, rel=1e-4)
     assert trace.tgt_tokens[2].strip("▁") in number
-    assert float(run_program(app.code[0].value)["printed"]) == pytest.approx(expected, rel=1e-4)
+    assert float(run_program(app.code[-1].value)["printed"]) == pytest.approx(expected, rel=1e-4)
     header, _ = tables(app)["Attention weights"]
     assert header["cell"] == {"row": 2, "column": 1, "in_this_table": True}
     header, _ = tables(app)["Masked scores"]

@@ -19,7 +19,7 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
-from transformer.figures.box_layout import STOPS
+from transformer.figures.figure1 import STOPS
 from transformer.measures.naming import token_name
 from transformer.ui.base.address import View
 
@@ -62,7 +62,7 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     assert f"with a probability of **{100 * float(probabilities[0]):.1f}%**" in "\n".join(
         element.value for element in app.markdown
     )
-    header = next(data for data in component_data(app) if "drawings" in data)
+    header = next(data for data in component_data(app) if data.get("figure") == "figure-1")
     box = next(element for element in header["boxes"] if element["id"] == STOPS[-1])
     assert box["hint"] == (token_name(best_token).replace("▁", "") or "▁")
 

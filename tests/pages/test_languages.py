@@ -15,7 +15,7 @@ from transformer.api.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import import_folder
-from transformer.figures.box_layout import STOPS
+from transformer.figures.figure1 import STOPS
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.languages import front_matter

@@ -1,41 +1,68 @@
-"""Data of the paper's Figures 1 and 2, redrawn with every box as a button.
+"""Contents of the boxes of the paper's Figures 1 and 2, which `figure1.js` draws as buttons.
 
-The position of each box and the arrows between them are in `figures.box_layout`.
+The drawings are in `client/views/inside/figure1-drawing.js`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
 
-from transformer.figures.box_layout import Drawing
 from transformer.figures.packing import Part, pack
 
+ATTENTION = (
+    *("query", "key", "value", "scores", "scale", "mask", "softmax"),
+    *("heads", "concat", "output"),
+)
+"""The boxes of Figure 2, in the order of computation."""
+_STACKS = {"encoder": ("self_attn", "ffn"), "decoder": ("self_attn", "cross_attn", "ffn")}
 THUMBNAIL_SHAPE = (12, 20)
 """Maximum rows and columns of a thumbnail."""
 
 
+def _stops(stack: str) -> tuple[str, ...]:
+    """Return the boxes of one stack in the order of computation; one layer stands for all."""
+    stops = [f"embed.{step}" for step in ("tokens", "positions", "sum")]
+    for block in _STACKS[stack]:
+        steps = ("hidden", "output") if block == "ffn" else ATTENTION
+        stops += [f"{block}.{step}" for step in (*steps, "add", "norm")]
+    return tuple(f"{stack}.{stop}" for stop in stops)
+
+
+STOPS = (
+    *_stops("encoder"),
+    "encoder.memory",
+    *_stops("decoder"),
+    *("output.logits", "output.softmax", "output.choice"),
+)
+"""All boxes in the order of computation. Names are those of `analysis.inside` without the layer."""
+FIGURE_1 = tuple(
+    dict.fromkeys(
+        stop.rpartition(".")[0] if "_attn." in stop and stop.endswith(ATTENTION) else stop
+        for stop in STOPS
+    )
+)
+"""The boxes of Figure 1: the ten steps of an attention are one box."""
+
+
 @dataclass(frozen=True)
-class Button:
-    """One box of a drawing.
+class BoxContent:
+    """What a box of a drawing shows.
 
     Attributes:
-        id: its key in `Drawing.boxes`.
-        label: text on the button.
-        kind: "embed", "attention", "norm", "ffn", "linear", "softmax" or "text"; sets its colour.
+        id: its name in the drawing, one of `FIGURE_1` or `ATTENTION`.
         hint: a short note on its content: "6 × 256".
-        location: the part of the model, for screen readers, as several boxes share a label.
         picture: the values, to be drawn as a thumbnail; None for none.
         signed: whether these values can be negative.
+        location: the part of the model, for screen readers, as several boxes share a name.
     """
 
     id: str
-    label: str
-    kind: str
     hint: str = ""
     picture: Float[np.ndarray, "rows columns"] | None = field(default=None, repr=False)
     signed: bool = True
@@ -43,8 +70,8 @@ class Button:
 
 
 def figure_data(
-    drawings: Sequence[Drawing],
-    buttons: Sequence[Button],
+    figure: Literal["figure-1", "figure-2"],
+    boxes: Sequence[BoxContent],
     open_box: str,
     *,
     caption: str,
@@ -56,47 +83,30 @@ def figure_data(
     """Return what `figure1.js` draws.
 
     Args:
-        drawings: the first is drawn where it fits the screen, else the last.
-        buttons: in the order in which the arrow keys visit them.
+        boxes: in the order in which the arrow keys visit them.
         open_box: id of the open box; "" for none.
         caption: description for screen readers.
-        words: text for each of the drawing's `words`.
+        words: the tokens below Figure 1, "source" and "target".
         layers: number of layers, and the one shown.
         scroll_to: class of an element of the page and the name of its content; when the name
             changes, the page scrolls to the element.
         size: "large" for a projector.
-
-    Raises:
-        ValueError: if a drawing has no box for a button.
     """
-    for drawing in drawings:
-        missing = [button.id for button in buttons if button.id not in drawing.boxes]
-        if missing:
-            raise ValueError(f"The drawing has no box {missing[0]!r}.")
     head = {
+        "figure": figure,
         "caption": caption,
-        "drawings": [drawing.to_dict() for drawing in drawings],
-        "boxes": [
-            {
-                "id": button.id,
-                "label": button.label,
-                "kind": button.kind,
-                "hint": button.hint,
-                "location": button.location,
-            }
-            for button in buttons
-        ],
+        "boxes": [{"id": box.id, "hint": box.hint, "location": box.location} for box in boxes],
         "words": dict(words or {}),
         "layers": layers,
         "scroll_to": scroll_to,
         "opened": open_box,
         "large": size == "large",
-        "signed": [button.id for button in buttons if button.signed],
+        "signed": [box.id for box in boxes if box.signed],
     }
     thumbs = [
-        Part(button.id, thumb(button.picture, signed=button.signed))
-        for button in buttons
-        if button.picture is not None
+        Part(box.id, thumb(box.picture, signed=box.signed))
+        for box in boxes
+        if box.picture is not None
     ]
     return pack(head, thumbs)
 

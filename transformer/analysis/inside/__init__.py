@@ -6,14 +6,15 @@
     box = opened_box(trace, translator, "encoder.0.self_attn.softmax", head=2)
     panel = box.panel("weights")                 # a table: values, rows, columns, symbol
     worked_steps(panel, 3, 1)                    # how that number is computed, lines of LaTeX
-    print(snippet(box, "en-fr", "weights", 3, 1))  # a program that prints it
+    source_code(box, "weights")                  # the Python functions that compute it
+    program(box, "en-fr", "weights", 3, 1)       # a program that prints it
 
     shifted_targets(translator, "I am a student.", "Je suis étudiant.")  # the training task
 
 A box is named by its location in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
-`decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. A panel is one `Variable`: a torch
-expression that is evaluated for the numbers and printed in the program. Where a hook records the
-variable, the two are compared.
+`decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. A panel is one `Variable`: a
+function of `computations` that is called for the numbers and shown as their derivation. Where a
+hook records the variable, the two are compared.
 """
 
 from transformer.analysis.inside.figure_boxes import boxes
@@ -22,7 +23,8 @@ from transformer.analysis.inside.open_box import (
     OpenedBox,
     Panel,
     opened_box,
-    snippet,
+    program,
+    source_code,
     worked_steps,
 )
 from transformer.analysis.inside.variables import Box
@@ -33,7 +35,8 @@ __all__ = [
     "Panel",
     "boxes",
     "opened_box",
+    "program",
     "shifted_targets",
-    "snippet",
+    "source_code",
     "worked_steps",
 ]

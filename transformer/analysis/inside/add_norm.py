@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from transformer.analysis.inside import computations as compute
+from transformer.analysis.inside.formulas import Values, at, number, operand, summands, terms
 from transformer.analysis.inside.variables import Block, Box, Variable
 
+HAT, MU, SIGMA_2, GAMMA, BETA = r"\hat{x}", r"\mu", r"\sigma^2", r"\gamma", r"\beta"
 
-def add_norm(block: Block, output: str, symbol: str) -> tuple[Variable | Box, ...]:
-    """Return both boxes, and the module of the norm.
+
+def add_norm(block: Block, output: str, symbol: str) -> tuple[Box, Box]:
+    """Return both boxes.
 
     Args:
         output: the variable of the sublayer's output, and its LaTeX.
@@ -25,24 +29,56 @@ def add_norm(block: Block, output: str, symbol: str) -> tuple[Variable | Box, ..
         "sublayer only has to compute the change. (In training, dropout is applied here too.)",
         Variable(
             "total",
-            f"x + {output}",
+            compute.add,
+            ("x", output),
             "Sum",
             "r",
-            steps=(
-                f"r_{{r,c}} = x_{{r,c}} + {symbol}_{{r,c}}",
-                f"= ⟨x[r, c]⟩ + ⟨{output}[r, c]⟩",
-            ),
+            steps=lambda values, r, c: [
+                f"{at('r', r, c)} = {at('x', r, c)} + {at(symbol, r, c)}",
+                f"= {number(values['x'][r, c])} + {operand(values[output][r, c])}",
+            ],
             site=f"{block.path}_norm.hook_sum",
         ),
     )
-    return Variable("norm", f"{block.module}_norm.norm"), add, _norm(block)
+    return add, _norm(block)
 
 
 def _norm(block: Block) -> Box:
-    d_model, path = block.config.d_model, f"{block.path}_norm"
-    fraction = r"\frac{r_{r,c} - \mu_{r}}{\sqrt{\sigma^2_{r} + \varepsilon}}"
-    numbers = r"\frac{⟨total[r, c]⟩ - ⟨mean[r, 0]⟩}{\sqrt{⟨variance[r, 0]⟩ + ⟨norm.eps⟩}}"
-    affine = r"\cdot ⟨gain[0, c]⟩ + ⟨shift[0, c]⟩"
+    path = f"{block.path}_norm.norm"
+    eps = f"{path}.eps"
+
+    def standardized(values: Values, r: int, c: int) -> tuple[str, str]:
+        """Return the fraction with symbols and with numbers."""
+        symbols = (
+            rf"\frac{{{at('r', r, c)} - {at(MU, r)}}}"
+            rf"{{\sqrt{{{at(SIGMA_2, r)} + \varepsilon}}}}"
+        )
+        total, mean, variance = (
+            values["total"][r, c],
+            values["mean"][r, 0],
+            values["variance"][r, 0],
+        )
+        numbers = (
+            rf"\frac{{{number(total)} - {operand(mean)}}}"
+            rf"{{\sqrt{{{number(variance)} + {operand(values[eps])}}}}}"
+        )
+        return symbols, numbers
+
+    def standardized_steps(values: Values, r: int, c: int) -> list[str]:
+        symbols, numbers = standardized(values, r, c)
+        return [rf"{at(HAT, r, c)} = {symbols}", f"= {numbers}"]
+
+    def normalized_steps(values: Values, r: int, c: int) -> list[str]:
+        symbols, numbers = standardized(values, r, c)
+        affine = rf"\cdot {operand(values['gain'][0, c])} + {operand(values['shift'][0, c])}"
+        return [
+            rf"{at('y', r, c)} = {symbols}\,{at(GAMMA, c)} + {at(BETA, c)},\quad "
+            rf"{at(MU, r)} = {number(values['mean'][r, 0])},\quad "
+            rf"{at(SIGMA_2, r)} = {number(values['variance'][r, 0])}",
+            f"= {numbers} {affine}",
+            f"= {number(values['hat'][r, c])} {affine}",
+        ]
+
     return block.box(
         "norm",
         "LayerNorm",
@@ -54,65 +90,78 @@ def _norm(block: Block) -> Box:
         "sum (post-norm), as in the paper.",
         Variable(
             "mean",
-            "total.mean(-1, keepdim=True)",
+            compute.mean,
+            ("total",),
             "Mean",
-            r"\mu",
+            MU,
             ("L", ""),
-            steps=(
-                rf"\mu_{{r}} = \frac{{1}}{{{d_model}}} \sum_i r_{{r,i}}",
-                rf"= \frac{{1}}{{{d_model}}} \left(⟨terms(total[r], '#', total[r])⟩\right)",
-                rf"= \frac{{1}}{{{d_model}}} \cdot ⟨total[r].sum()⟩",
-            ),
+            steps=_mean_steps,
         ),
         Variable(
             "variance",
-            "((total - mean) ** 2).mean(-1, keepdim=True)",
+            compute.variance,
+            ("total", "mean"),
             "Variance",
-            r"\sigma^2",
+            SIGMA_2,
             ("L", ""),
-            steps=(
-                rf"\sigma^2_{{r}} = \frac{{1}}{{{d_model}}} \sum_i (r_{{r,i}} - \mu_{{r}})^2,"
-                r"\quad \mu_{r} = ⟨mean[r, 0]⟩",
-                rf"= \frac{{1}}{{{d_model}}} \left(⟨terms((total[r] - mean[r]) ** 2, '(# - #)^2', "
-                r"total[r], mean[r].expand_as(total[r]))⟩\right)",
-                rf"= \frac{{1}}{{{d_model}}} \cdot ⟨((total[r] - mean[r]) ** 2).sum()⟩",
-            ),
+            steps=_variance_steps,
             kind="positive",
         ),
         Variable(
             "hat",
-            "(total - mean) / (variance + norm.eps) ** 0.5",
+            compute.standardize,
+            ("total", "mean", "variance", eps),
             "Standardised: mean 0, variance 1",
-            r"\hat{x}",
-            steps=(rf"\hat{{x}}_{{r,c}} = {fraction}", f"= {numbers}"),
+            HAT,
+            steps=standardized_steps,
         ),
         Variable(
             "gain",
-            "norm.weight[None]",
+            compute.as_row,
+            (f"{path}.weight",),
             "Gain γ",
-            r"\gamma",
+            GAMMA,
             ("", "d_model"),
-            origin=f"{path}.norm.weight",
+            origin=f"{path}.weight",
         ),
         Variable(
             "shift",
-            "norm.bias[None]",
+            compute.as_row,
+            (f"{path}.bias",),
             "Shift β",
-            r"\beta",
+            BETA,
             ("", "d_model"),
-            origin=f"{path}.norm.bias",
+            origin=f"{path}.bias",
         ),
         Variable(
             "y",
-            "hat * gain + shift",
+            compute.scale_and_shift,
+            ("hat", "gain", "shift"),
             "Normalised",
             "y",
-            steps=(
-                rf"y_{{r,c}} = {fraction}\,\gamma_{{c}} + \beta_{{c}},\quad "
-                r"\mu_{r} = ⟨mean[r, 0]⟩,\quad \sigma^2_{r} = ⟨variance[r, 0]⟩",
-                f"= {numbers} {affine}",
-                f"= ⟨hat[r, c]⟩ {affine}",
-            ),
-            site=f"{path}.hook_output",
+            steps=normalized_steps,
+            site=f"{block.path}_norm.hook_output",
         ),
     )
+
+
+def _mean_steps(values: Values, r: int, c: int) -> list[str]:
+    row = values["total"][r]
+    factor = rf"\frac{{1}}{{{len(row)}}}"
+    return [
+        rf"{at(MU, r)} = {factor} \sum_i {at('r', r, 'i')}",
+        rf"= {factor} \left({summands(row)}\right)",
+        rf"= {factor} \cdot {operand(row.sum())}",
+    ]
+
+
+def _variance_steps(values: Values, r: int, c: int) -> list[str]:
+    row, mean = values["total"][r], values["mean"][r, 0]
+    factor, squares = rf"\frac{{1}}{{{len(row)}}}", (row - mean) ** 2
+    sum_of_squares = terms(squares, lambda i: f"({number(row[i])} - {operand(mean)})^2")
+    return [
+        rf"{at(SIGMA_2, r)} = {factor} \sum_i ({at('r', r, 'i')} - {at(MU, r)})^2,"
+        rf"\quad {at(MU, r)} = {number(mean)}",
+        rf"= {factor} \left({sum_of_squares}\right)",
+        rf"= {factor} \cdot {operand(squares.sum())}",
+    ]

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from transformer.analysis.inside import computations as compute
 from transformer.analysis.inside.add_norm import add_norm
+from transformer.analysis.inside.formulas import (
+    HEAD_NUMBER,
+    Steps,
+    Values,
+    at,
+    number,
+    operand,
+    powers_of_e,
+    product_steps,
+    summands,
+    terms,
+)
 from transformer.analysis.inside.variables import Block, Box, Variable
 
 PAIRS = ("L", "K")
 """Axes of a table with a number for every query and key."""
-HEAD = r"\mathrm{head}^{(⟨head⟩)}"
+HEAD = rf"\mathrm{{head}}^{{({HEAD_NUMBER})}}"
 """LaTeX of the output of one head."""
+SCALED, MASKED = "s'", "s''"
+"""LaTeX of scaled and of masked scores."""
 
 
 def attention(block: Block) -> tuple[Box, ...]:
@@ -16,18 +31,16 @@ def attention(block: Block) -> tuple[Box, ...]:
     x = block.input("x", "Input")
     m = Variable(
         "m",
-        "",
-        "Memory",
-        "m",
-        ("K", "d_model"),
+        title="Memory",
+        symbol="m",
+        axes=("K", "d_model"),
         site="encoder.hook_memory",
         origin="encoder.memory",
     )
     return block.joined(
         x,
         *([m] if block.block == "cross_attn" else []),
-        Variable("block", block.module),
-        Variable("heads", "", site=f"{block.path}.hook_heads"),
+        Variable("heads", site=f"{block.path}.hook_heads"),
         *_projections(block),
         _scores(block),
         _scale(block),
@@ -41,7 +54,7 @@ def attention(block: Block) -> tuple[Box, ...]:
 
 
 def _projections(block: Block) -> list[Box]:
-    n_heads, biased = block.config.n_heads, block.config.biases
+    biased = block.config.biases
     cross = block.block == "cross_attn"
     explanations = {
         "query": "What a token is looking for. Each head has its own matrix W^Q, from d_model "
@@ -68,24 +81,26 @@ def _projections(block: Block) -> list[Box]:
         source = "m" if cross and step != "query" else "x"
         weight = Variable(
             f"w_{name}",
-            f"block.w_{name}.chunk({n_heads})[head].T",
-            f"W^{upper} of head ⟨head⟩",
-            f"W^{upper}_{{⟨head⟩}}",
+            compute.head_projection,
+            (f"{block.path}.w_{name}", "head", "n_heads"),
+            f"W^{upper} of head {HEAD_NUMBER}",
+            f"W^{upper}_{{{HEAD_NUMBER}}}",
             ("d_model", "d_k"),
             origin=f"{block.path}.w_{name}",
         )
-        bias = Variable(f"b_{name}", f"block.bias({name!r}).chunk({n_heads})[head]")
-        symbols = rf"{name}_{{r,c}} = \sum_i {source}_{{r,i}}\, W_{{i,c}}"
-        numbers = f"= ⟨products({source}[r], w_{name}[:, c])⟩"
+        bias = Variable(
+            f"b_{name}",
+            compute.head_bias,
+            (f"{block.path}.b_qkv", "qkv".index(name), "head", "n_heads"),
+        )
         projection = Variable(
             name,
-            f"{source} @ w_{name} + b_{name}" if biased else f"{source} @ w_{name}",
+            compute.project_with_bias if biased else compute.project,
+            (source, f"w_{name}", f"b_{name}") if biased else (source, f"w_{name}"),
             title,
             name,
             (length, "d_k"),
-            steps=(f"{symbols} + b_{{c}}", f"{numbers} + ⟨b_{name}[c]⟩")
-            if biased
-            else (symbols, numbers),
+            steps=_projection_steps(name, source, biased),
             site=f"{block.path}.hook_{step}",
         )
         equation = rf"{name} = {source}\,W^{upper}_h"
@@ -104,6 +119,14 @@ def _projections(block: Block) -> list[Box]:
     return boxes
 
 
+def _projection_steps(name: str, source: str, biased: bool) -> Steps:
+    return product_steps(
+        lambda r, c: rf"{at(name, r, c)} = \sum_i {at(source, r, 'i')}\, {at('W', 'i', c)}",
+        lambda values, r, c: (values[source][r], values[f"w_{name}"][:, c]),
+        (lambda values, r, c: values[f"b_{name}"][c]) if biased else None,
+    )
+
+
 def _scores(block: Block) -> Box:
     if block.config.score == "additive":
         equation = r"s_{ij} = v \cdot \tanh(q_i + k_j)"
@@ -113,24 +136,23 @@ def _scores(block: Block) -> Box:
         )
         weight = Variable(
             "v_s",
-            "block.score.v[head][None]",
+            compute.head_vector,
+            (f"{block.path}.score.v", "head"),
             "v",
             "v",
             ("", "d_k"),
             origin=f"{block.path}.score.v",
         )
-        addend = (
-            r"⟨terms(v_s[0] * (q[r] + k[c]).tanh(), r'# \cdot \tanh(# + #)', v_s[0], q[r], k[c])⟩"
-        )
         variables = [
             weight,
             Variable(
                 "s",
-                "(q[:, None] + k).tanh() @ v_s[0]",
+                compute.additive_scores,
+                ("q", "k", "v_s"),
                 "Scores",
                 "s",
                 PAIRS,
-                steps=(r"s_{r,c} = \sum_i v_i \tanh(q_{r,i} + k_{c,i})", f"= {addend}"),
+                steps=_additive_steps,
             ),
         ]
     else:
@@ -139,9 +161,24 @@ def _scores(block: Block) -> Box:
             "One score for each query and key: their dot product over d_k dimensions. It is high "
             "if both vectors point in the same direction."
         )
-        steps = r"s_{r,c} = \sum_i q_{r,i}\, k_{c,i}", "= ⟨products(q[r], k[c])⟩"
-        variables = [Variable("s", "q @ k.T", "Scores", "s", PAIRS, steps)]
+        steps = product_steps(
+            lambda r, c: rf"{at('s', r, c)} = \sum_i {at('q', r, 'i')}\, {at('k', c, 'i')}",
+            lambda values, r, c: (values["q"][r], values["k"][c]),
+        )
+        variables = [
+            Variable("s", compute.dot_products, ("q", "k"), "Scores", "s", PAIRS, steps=steps)
+        ]
     return block.box("scores", "Scores", "3.2.1", equation, explanation, *variables)
+
+
+def _additive_steps(values: Values, r: int, c: int) -> list[str]:
+    v, q, k = values["v_s"][0], values["q"][r], values["k"][c]
+    numbers = terms(
+        v * (q + k).tanh(),
+        lambda i: rf"{operand(v[i])} \cdot \tanh({number(q[i])} + {operand(k[i])})",
+    )
+    symbols = rf"\sum_i v_i \tanh({at('q', r, 'i')} + {at('k', c, 'i')})"
+    return [f"{at('s', r, c)} = {symbols}", f"= {numbers}"]
 
 
 def _scale(block: Block) -> Box:
@@ -156,18 +193,24 @@ def _scale(block: Block) -> Box:
         "scaling: tanh already keeps it small.",
     }[score]
     scaled = score == "scaled_dot"
+
+    def steps(values: Values, r: int, c: int) -> list[str]:
+        symbols = f"{at(SCALED, r, c)} = "
+        if not scaled:
+            return [symbols + at("s", r, c)]
+        return [
+            rf"{symbols}\frac{{{at('s', r, c)}}}{{\sqrt{{d_k}}}}",
+            rf"= \frac{{{number(values['s'][r, c])}}}{{\sqrt{{{d_k}}}}}",
+        ]
+
     variable = Variable(
         "scaled",
-        f"s / {d_k} ** 0.5" if scaled else "s",
+        compute.divide_by_sqrt_d_k if scaled else compute.unchanged,
+        ("s", d_k) if scaled else ("s",),
         "Scores ÷ √d_k" if scaled else "Scores, not scaled",
-        "s'",
+        SCALED,
         PAIRS,
-        steps=(
-            r"s'_{r,c} = \frac{s_{r,c}}{\sqrt{d_k}}",
-            rf"= \frac{{⟨s[r, c]⟩}}{{\sqrt{{{d_k}}}}}",
-        )
-        if scaled
-        else ("s'_{r,c} = s_{r,c}",),
+        steps=steps,
         site=f"{block.path}.hook_scores",
     )
     return block.box(
@@ -187,17 +230,21 @@ def _mask(block: Block) -> Box:
             "A position may not attend to later ones, which it has to predict. Their scores become "
             "−∞, and the softmax makes their weights exactly 0."
         )
-        step = (
-            r"s''_{r,c} = ⟨r\"s'_{r,c}\" if allowed[r, c] else r'-\infty'⟩"
-            r"\quad (⟨r'j \le i' if allowed[r, c] else 'j > i'⟩)"
-        ).replace(r"\"", '"')
     else:
         equation = "s''_{ij} = s'_{ij}"
         explanation = (
             "Only padding is masked here, and a single sentence has none: every query may attend "
             "to every source token, and nothing changes."
         )
-        step = r"s''_{r,c} = s'_{r,c}\quad (\text{no padding})"
+
+    def steps(values: Values, r: int, c: int) -> list[str]:
+        is_allowed = bool(values["allowed"][r, c])
+        value = at(SCALED, r, c) if is_allowed else r"-\infty"
+        reason = r"\text{no padding}"
+        if causal:
+            reason = r"j \le i" if is_allowed else "j > i"
+        return [rf"{at(MASKED, r, c)} = {value}\quad ({reason})"]
+
     return block.box(
         "mask",
         "Mask",
@@ -206,7 +253,8 @@ def _mask(block: Block) -> Box:
         explanation,
         Variable(
             "allowed",
-            "torch.ones_like(scaled).bool().tril()" if causal else "torch.ones_like(scaled).bool()",
+            compute.causal_mask if causal else compute.no_mask,
+            ("scaled",),
             "Mask",
             r"\mathrm{mask}",
             PAIRS,
@@ -215,17 +263,17 @@ def _mask(block: Block) -> Box:
         ),
         Variable(
             "masked",
-            "scaled.masked_fill(~allowed, -torch.inf)",
+            compute.hide,
+            ("scaled", "allowed"),
             "Masked scores",
-            "s''",
+            MASKED,
             PAIRS,
-            steps=(step,),
+            steps=steps,
         ),
     )
 
 
 def _softmax(block: Block) -> Box:
-    exponent = "masked[r] - masked[r].max()"
     return block.box(
         "softmax",
         "Softmax",
@@ -235,14 +283,12 @@ def _softmax(block: Block) -> Box:
         "the attention weights that all figures show.",
         Variable(
             "e",
-            "(masked - masked.max(-1, keepdim=True).values).exp()",
+            compute.exponentials,
+            ("masked",),
             "Exponentials",
             "e^{s'' - M}",
             PAIRS,
-            steps=(
-                r"e_{r,c} = e^{s''_{r,c} - M},\quad M = \max_k s''_{r,k}",
-                "= e^{⟨masked[r, c]⟩ - ⟨masked[r].max()⟩}",
-            ),
+            steps=_exponential_steps,
             kind="share",
             note="M is the highest score of the row. Subtracting it divides numerator and "
             "denominator by the same number, so the weights do not change; it prevents overflow of "
@@ -250,21 +296,36 @@ def _softmax(block: Block) -> Box:
         ),
         Variable(
             "weights",
-            "e / e.sum(-1, keepdim=True)",
+            compute.normalize,
+            ("e",),
             "Attention weights",
             "w",
             PAIRS,
-            steps=(
-                r"w_{r,c} = \frac{e^{s''_{r,c} - M}}{\sum_k e^{s''_{r,k} - M}},\quad "
-                r"M = \max_k s''_{r,k} = ⟨masked[r].max()⟩",
-                rf"= \frac{{e^{{⟨({exponent})[c]⟩}}}}"
-                rf"{{⟨terms(e[r], 'e^{{#}}', {exponent}, index='k')⟩}}",
-                r"= \frac{⟨number(e[r, c], 6)⟩}{⟨number(e[r].sum(), 6)⟩}",
-            ),
+            steps=_weight_steps,
             kind="share",
             site=f"{block.path}.hook_weights",
         ),
     )
+
+
+def _exponential_steps(values: Values, r: int, c: int) -> list[str]:
+    row = values["masked"][r]
+    return [
+        rf"{at('e', r, c)} = e^{{{at(MASKED, r, c)} - M}},\quad M = \max_k {at(MASKED, r, 'k')}",
+        f"= e^{{{number(row[c])} - {operand(row.max())}}}",
+    ]
+
+
+def _weight_steps(values: Values, r: int, c: int) -> list[str]:
+    row, e = values["masked"][r], values["e"][r]
+    exponents = row - row.max()
+    return [
+        rf"{at('w', r, c)} = \frac{{e^{{{at(MASKED, r, c)} - M}}}}"
+        rf"{{\sum_k e^{{{at(MASKED, r, 'k')} - M}}}},\quad "
+        rf"M = \max_k {at(MASKED, r, 'k')} = {number(row.max())}",
+        rf"= \frac{{e^{{{number(exponents[c])}}}}}{{{powers_of_e(exponents, 'k')}}}",
+        rf"= \frac{{{number(e[c], 6)}}}{{{number(e.sum(), 6)}}}",
+    ]
 
 
 def _heads(block: Block) -> Box:
@@ -277,13 +338,15 @@ def _heads(block: Block) -> Box:
         "weights of its row.",
         Variable(
             "head_output",
-            "weights @ v",
-            "Output of head ⟨head⟩",
+            compute.weighted_values,
+            ("weights", "v"),
+            f"Output of head {HEAD_NUMBER}",
             HEAD,
             ("L", "d_k"),
-            steps=(
-                HEAD + r"_{r,c} = \sum_j w_{r,j}\, v_{j,c}",
-                "= ⟨products(weights[r], v[:, c], 'j')⟩",
+            steps=product_steps(
+                lambda r, c: rf"{at(HEAD, r, c)} = \sum_j {at('w', r, 'j')}\, {at('v', 'j', c)}",
+                lambda values, r, c: (values["weights"][r], values["v"][:, c]),
+                index="j",
             ),
             site=f"{block.path}.hook_heads",
         ),
@@ -292,6 +355,14 @@ def _heads(block: Block) -> Box:
 
 def _concat(block: Block) -> Box:
     d_k = block.config.d_k
+
+    def steps(values: Values, r: int, c: int) -> list[str]:
+        head, dimension = divmod(c, d_k)
+        source = at(rf"\mathrm{{head}}^{{({head})}}", r, dimension)
+        return [
+            rf"{at('c', r, c)} = {source},\quad {c} = {head} \cdot {d_k} + {dimension}",
+        ]
+
     return block.box(
         "concat",
         "Concat",
@@ -301,22 +372,27 @@ def _concat(block: Block) -> Box:
         "second, and so on, d_model in total. Nothing is computed.",
         Variable(
             "concat",
-            "torch.cat(tuple(heads), dim=-1)",
+            compute.concatenate,
+            ("heads",),
             "Outputs of all heads",
             "c",
             ("L", "heads"),
-            steps=(
-                rf"c_{{r,c}} = \mathrm{{head}}^{{(⟨c // {d_k}⟩)}}_{{r,⟨c % {d_k}⟩}},\quad "
-                rf"⟨c⟩ = ⟨c // {d_k}⟩ \cdot {d_k} + ⟨c % {d_k}⟩",
-            ),
+            steps=steps,
         ),
     )
 
 
 def _output(block: Block) -> Box:
-    n_heads, biased = block.config.n_heads, block.config.biases
-    symbols = r"o_{r,c} = \sum_h u^{(h)}_{r,c}"
-    numbers = "= ⟨terms(parts[:, r, c], '#', parts[:, r, c], index='h')⟩"
+    biased, matrix, bias = block.config.biases, f"{block.path}.w_o", f"{block.path}.b_o"
+    contribution = f"u^{{({HEAD_NUMBER})}}"
+
+    def sum_steps(values: Values, r: int, c: int) -> list[str]:
+        symbols = rf"{at('o', r, c)} = \sum_h {at('u^{(h)}', r, c)}"
+        numbers = f"= {summands(values['parts'][:, r, c], 'h')}"
+        if not biased:
+            return [symbols, numbers]
+        return [f"{symbols} + {at('b', c)}", f"{numbers} + {operand(values[bias][c])}"]
+
     return block.box(
         "output",
         "W^O",
@@ -328,31 +404,34 @@ def _output(block: Block) -> Box:
         "contributes its own vector; the output is the sum of these vectors.",
         Variable(
             "w_o",
-            f"block.w_o.T.chunk({n_heads})[head]",
-            "W^O, rows of head ⟨head⟩",
-            "W^O_{⟨head⟩}",
+            compute.head_output_matrix,
+            (matrix, "head", "n_heads"),
+            f"W^O, rows of head {HEAD_NUMBER}",
+            f"W^O_{{{HEAD_NUMBER}}}",
             ("d_k", "d_model"),
-            origin=f"{block.path}.w_o",
+            origin=matrix,
         ),
         Variable(
             "u",
-            "head_output @ w_o",
-            "Contribution of head ⟨head⟩",
-            rf"u^{{(⟨head⟩)}} = {HEAD}\, W^O_{{⟨head⟩}}",
-            steps=(
-                rf"u^{{(⟨head⟩)}}_{{r,c}} = \sum_i {HEAD}_{{r,i}}\, W^O_{{i,c}}",
-                "= ⟨products(head_output[r], w_o[:, c])⟩",
+            compute.project,
+            ("head_output", "w_o"),
+            f"Contribution of head {HEAD_NUMBER}",
+            rf"{contribution} = {HEAD}\, W^O_{{{HEAD_NUMBER}}}",
+            steps=product_steps(
+                lambda r, c: (
+                    rf"{at(contribution, r, c)} = \sum_i {at(HEAD, r, 'i')}\, {at('W^O', 'i', c)}"
+                ),
+                lambda values, r, c: (values["head_output"][r], values["w_o"][:, c]),
             ),
         ),
-        Variable("parts", f"heads @ block.w_o.T.unflatten(0, ({n_heads}, -1))"),
+        Variable("parts", compute.contributions, ("heads", matrix)),
         Variable(
             "o",
-            "parts.sum(0) + block.b_o" if biased else "parts.sum(0)",
+            compute.sum_over_heads_with_bias if biased else compute.sum_over_heads,
+            ("parts", bias) if biased else ("parts",),
             "Sum over the heads",
             "o",
-            steps=(f"{symbols} + b_{{c}}", f"{numbers} + ⟨block.b_o[c]⟩")
-            if biased
-            else (symbols, numbers),
+            steps=sum_steps,
             site=f"{block.path}.hook_output",
         ),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from transformer.analysis.inside import computations as compute
+from transformer.analysis.inside.formulas import Values, at, number, operand
 from transformer.analysis.inside.variables import Block, Box, Variable
 
 
 def embedding(block: Block) -> tuple[Box, ...]:
     """Return the input boxes of a stack (sections 3.4 and 3.5)."""
-    parts = Variable("block", block.module), _tokens(block), _positions(block), _sum(block)
-    return block.joined(*parts)
+    return block.joined(_tokens(block), _positions(block), _sum(block))
 
 
 def _tokens(block: Block) -> Box:
@@ -35,25 +36,35 @@ def _tokens(block: Block) -> Box:
             "The first one is <s>: the output is shifted right by one, so that a position never "
             "reads the token it has to predict."
         )
-    rows = f"model.embedding.weight[{block.ids}]"
     root = r"\sqrt{d_{model}}\; " if scaled else ""
-    id = f"⟨{block.ids}[r]⟩"
-    steps = [rf"t_{{r,c}} = {root}E_{{{id},c}},\quad \mathrm{{id}} = {id}"]
-    if scaled:
-        steps.append(rf"= \sqrt{{{d_model}}} \cdot ⟨e[r, c]⟩")
+
+    def steps(values: Values, r: int, c: int) -> list[str]:
+        id = int(values[block.ids][r])
+        symbols = rf"{at('t', r, c)} = {root}{at('E', id, c)},\quad \mathrm{{id}} = {id}"
+        numbers = rf"= \sqrt{{{d_model}}} \cdot {operand(values['e'][r, c])}"
+        return [symbols, numbers] if scaled else [symbols]
+
     return block.box(
         "tokens",
         "Embedding",
         "3.4",
         rf"t = {root}E[\mathrm{{token}}]",
         explanation,
-        Variable("e", rows, "Rows of E", "E", origin="embedding.weight"),
+        Variable(
+            "e",
+            compute.rows_of,
+            ("embedding.weight", block.ids),
+            "Rows of E",
+            "E",
+            origin="embedding.weight",
+        ),
         Variable(
             "t",
-            f"e * {d_model} ** 0.5" if scaled else "e",
+            compute.times_sqrt_d_model if scaled else compute.unchanged,
+            ("e",),
             "Embeddings × √d_model" if scaled else "Embeddings",
             "t",
-            steps=tuple(steps),
+            steps=steps,
             site=f"{block.path}.hook_tokens",
         ),
     )
@@ -84,34 +95,45 @@ def _positions(block: Block) -> Box:
         )
         title = "Learned positions" if learned else "No positions: zeros"
         origin = f"{block.path}.positions.weight" if learned else ""
-        code = f"block.positions(len({block.ids}))"
-        variables = [Variable("pe", code, title, "PE", site=site, origin=origin)]
+        variables = [
+            Variable(
+                "pe",
+                compute.learned_positions if learned else compute.no_positions,
+                (origin, block.ids) if learned else (block.ids, block.config.d_model),
+                title,
+                "PE",
+                site=site,
+                origin=origin,
+            )
+        ]
     return block.box("positions", "Positions", "3.5", equation, explanation, *variables)
 
 
 def _sinusoids(block: Block, site: str) -> list[Variable]:
     d_model = block.config.d_model
-    wave = r"\⟨'cos' if c % 2 else 'sin'⟩"
-    steps = (
-        wave + r"\left(\frac{pos}{10000^{⟨c - c % 2⟩/d_{model}}}\right)",
-        wave + r"\left(\frac{⟨r⟩}{10000^{⟨c - c % 2⟩/" + str(d_model) + r"}}\right)",
-        wave + "(⟨number(angle[r, c], 6)⟩)",
-    )
+
+    def steps(values: Values, r: int, c: int) -> list[str]:
+        wave, even = (r"\cos" if c % 2 else r"\sin"), c - c % 2
+        angles = (
+            rf"\frac{{pos}}{{10000^{{{even}/d_{{model}}}}}}",
+            rf"\frac{{{r}}}{{10000^{{{even}/{d_model}}}}}",
+        )
+        symbols, numbers = (rf"{wave}\left({angle}\right)" for angle in angles)
+        return [
+            rf"{at('PE', r, c)} = {symbols},\quad pos = {r},\ 2i = {even}",
+            f"= {numbers}",
+            f"= {wave}({number(values['angle'][r, c], 6)})",
+        ]
+
     return [
-        Variable("i", f"torch.arange({d_model})"),
-        Variable(
-            "angle",
-            f"torch.arange(len({block.ids}))[:, None] / 10000 ** ((i - i % 2) / {d_model})",
-        ),
+        Variable("angle", compute.angles, (block.ids, d_model)),
         Variable(
             "pe",
-            "torch.where(i % 2 == 0, angle.sin(), angle.cos())",
+            compute.sinusoids,
+            ("angle",),
             "Positional encodings",
             "PE",
-            steps=(
-                rf"PE_{{r,c}} = {steps[0]},\quad pos = ⟨r⟩,\ 2i = ⟨c - c % 2⟩",
-                *(f"= {step}" for step in steps[1:]),
-            ),
+            steps=steps,
             site=site,
             note="In the formula, pos and i count from 0.",
         ),
@@ -128,10 +150,14 @@ def _sum(block: Block) -> Box:
         "dropout is applied here too.)",
         Variable(
             "x",
-            "t + pe",
+            compute.add,
+            ("t", "pe"),
             "Input of the first layer",
             "x",
-            steps=("x_{r,c} = t_{r,c} + PE_{r,c}", "= ⟨t[r, c]⟩ + ⟨pe[r, c]⟩"),
+            steps=lambda values, r, c: [
+                f"{at('x', r, c)} = {at('t', r, c)} + {at('PE', r, c)}",
+                f"= {number(values['t'][r, c])} + {operand(values['pe'][r, c])}",
+            ],
             site=f"{block.path}.hook_output",
         ),
     )
@@ -147,6 +173,14 @@ def memory(block: Block) -> tuple[Box, ...]:
         "m = y^{(N)}",
         "The output of the last encoder layer for each source token. It is computed once; every "
         "layer of the decoder computes its keys and values from it.",
-        Variable("m", "x", "Memory", "m", site="encoder.hook_memory", origin=x.origin),
+        Variable(
+            "m",
+            compute.unchanged,
+            ("x",),
+            "Memory",
+            "m",
+            site="encoder.hook_memory",
+            origin=x.origin,
+        ),
     )
     return block.joined(x, box)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from torch import Tensor
+
+from transformer.analysis.inside import computations as compute
 from transformer.analysis.inside.add_norm import add_norm
+from transformer.analysis.inside.formulas import Steps, at, number, product_steps
 from transformer.analysis.inside.variables import Block, Box, Kind, Variable
 from transformer.config import Activation
 
@@ -20,14 +25,14 @@ CONVOLUTION = (
 
 @dataclass(frozen=True)
 class ActivationText:
-    """How an activation function is shown: in PyTorch, and in LaTeX of Z, its argument.
+    """How an activation function is shown: as a function, and in LaTeX of Z, its argument.
 
     Attributes:
         equation: of the hidden units, in the paper's notation.
         title: of the table of arguments; kind: of the results.
     """
 
-    code: str
+    compute: Callable[[Tensor], Tensor]
     latex: str
     equation: str
     explanation: str
@@ -37,7 +42,7 @@ class ActivationText:
 
 ACTIVATIONS: dict[Activation, ActivationText] = {
     "relu": ActivationText(
-        "z.clamp(min=0)",
+        compute.relu,
         r"\max(0, Z)",
         r"a = \max(0,\ x W_1 + b_1)",
         "Applied to each position separately, with the same weights. Each of the d_ff units "
@@ -47,7 +52,7 @@ ACTIVATIONS: dict[Activation, ActivationText] = {
         "positive",
     ),
     "swish": ActivationText(
-        "z / (1 + (-z).exp())",
+        compute.swish,
         r"\frac{Z}{1 + e^{-(Z)}}",
         r"a = z\,\sigma(z),\quad z = x W_1 + b_1",
         "Applied to each position separately, with the same weights. Each of the d_ff units "
@@ -56,7 +61,7 @@ ACTIVATIONS: dict[Activation, ActivationText] = {
         "are active.",
     ),
     "gelu": ActivationText(
-        "z / 2 * (1 + torch.erf(z / 2 ** 0.5))",
+        compute.gelu,
         r"\frac{Z}{2} \cdot \left(1 + \mathrm{erf}\left(\frac{Z}{\sqrt{2}}\right)\right)",
         r"a = z\,\Phi(z),\quad z = x W_1 + b_1",
         "Applied to each position separately, with the same weights. Each of the d_ff units "
@@ -72,7 +77,6 @@ def feed_forward(block: Block) -> tuple[Box, ...]:
     """Return the boxes of a network, and the sum and norm after it."""
     return block.joined(
         block.input("x", "Input"),
-        Variable("block", block.module),
         _hidden(block),
         _output(block),
         *add_norm(block, "ffn", FFN),
@@ -81,8 +85,16 @@ def feed_forward(block: Block) -> tuple[Box, ...]:
 
 def _hidden(block: Block) -> Box:
     d_ff, text = block.config.d_ff, ACTIVATIONS[block.config.activation]
-    count = min(MAX_UNITS, d_ff)
+    weight, bias = f"{block.path}.w_1.weight", f"{block.path}.w_1.bias"
     live = r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
+
+    def steps(result: str, column: Callable[[int], str]) -> Steps:
+        return product_steps(
+            lambda r, c: rf"{at(result, r, c)} = \sum_i {at('x', r, 'i')}\, {column(c)}",
+            lambda values, r, c: (values["x"][r], values[weight][c]),
+            lambda values, r, c: values[bias][c],
+        )
+
     return block.box(
         "hidden",
         "FFN, hidden",
@@ -91,58 +103,60 @@ def _hidden(block: Block) -> Box:
         text.explanation,
         Variable(
             "z",
-            "x @ block.w_1.weight.T + block.w_1.bias",
+            compute.linear,
+            ("x", weight, bias),
             text.title,
             "z = x W_1 + b_1",
             ("L", "d_ff"),
-            steps=(
-                r"z_{r,c} = \sum_i x_{r,i}\, W_{i,c} + b_{c}",
-                "= ⟨products(x[r], block.w_1.weight[c])⟩ + ⟨block.w_1.bias[c]⟩",
-            ),
+            steps=steps("z", lambda c: at("W", "i", c)),
         ),
         Variable(
             "z_conv",
-            "torch.nn.functional.conv1d(x.T, block.w_1.weight[:, :, None], block.w_1.bias).T",
+            compute.convolution,
+            ("x", weight, bias),
             "The same as a convolution",
             r"z = \mathrm{conv}_1(x)",
             ("L", "d_ff"),
-            steps=(
-                r"\mathrm{conv}_1(x)_{r,c} = \sum_i x_{r,i}\, W_{c,i,1} + b_{c}",
-                "= ⟨products(x[r], block.w_1.weight[c])⟩ + ⟨block.w_1.bias[c]⟩",
-            ),
+            steps=steps(r"\mathrm{conv}_1(x)", lambda c: at("W", c, "i", 1)),
             note=CONVOLUTION,
             collapsed=True,
         ),
         Variable(
             "live",
-            "(a > 0).float().mean(-1, keepdim=True)",
+            compute.share_above_0,
+            ("a",),
             "Share of active units",
             live,
             ("L", ""),
-            steps=(live, rf"= \frac{{⟨(a[r] > 0).sum()⟩}}{{{d_ff}}}"),
+            steps=lambda values, r, c: [
+                live,
+                rf"= \frac{{{number((values['a'][r] > 0).sum())}}}{{{d_ff}}}",
+            ],
             kind="share",
         ),
-        Variable("units", f"a.topk({count}).indices"),
+        Variable("units", compute.highest, ("a", min(MAX_UNITS, d_ff))),
         Variable(
             "strongest",
-            "a.gather(1, units)",
+            compute.pick,
+            ("a", "units"),
             "The strongest units",
             "a_u",
             ("L", "rank"),
-            steps=(r"a_{r,u},\quad u = ⟨units[r, c]⟩",),
+            steps=lambda values, r, c: [rf"{at('a', r, 'u')},\quad u = {values['units'][r, c]}"],
             kind=text.kind,
-            labels="unit_labels(units)",
+            labels="units",
         ),
         Variable(
             "a",
-            text.code,
+            text.compute,
+            ("z",),
             "Hidden units",
             "a",
             ("L", "d_ff"),
-            steps=(
-                f"a_{{r,c}} = {text.latex.replace('Z', 'z_{r,c}')}",
-                f"= {text.latex.replace('Z', '⟨z[r, c]⟩')}",
-            ),
+            steps=lambda values, r, c: [
+                f"{at('a', r, c)} = {text.latex.replace('Z', at('z', r, c))}",
+                f"= {text.latex.replace('Z', number(values['z'][r, c]))}",
+            ],
             kind=text.kind,
             site=f"{block.path}.hook_hidden",
         ),
@@ -150,6 +164,16 @@ def _hidden(block: Block) -> Box:
 
 
 def _output(block: Block) -> Box:
+    weight, bias = f"{block.path}.w_2.weight", f"{block.path}.w_2.bias"
+
+    def steps(result: str, column: Callable[[int], str]) -> Steps:
+        return product_steps(
+            lambda r, c: rf"{at(result, r, c)} = \sum_u {at('a', r, 'u')}\, {column(c)}",
+            lambda values, r, c: (values["a"][r], values[weight][c]),
+            lambda values, r, c: values[bias][c],
+            index="u",
+        )
+
     return block.box(
         "output",
         "FFN, output",
@@ -159,25 +183,21 @@ def _output(block: Block) -> Box:
         "network is their sum plus b₂.",
         Variable(
             "ffn_conv",
-            "torch.nn.functional.conv1d(a.T, block.w_2.weight[:, :, None], block.w_2.bias).T",
+            compute.convolution,
+            ("a", weight, bias),
             "The same as a convolution",
             rf"{FFN} = \mathrm{{conv}}_2(a)",
-            steps=(
-                r"\mathrm{conv}_2(a)_{r,c} = \sum_u a_{r,u}\, W_{c,u,1} + b_{c}",
-                "= ⟨products(a[r], block.w_2.weight[c], 'u')⟩ + ⟨block.w_2.bias[c]⟩",
-            ),
+            steps=steps(r"\mathrm{conv}_2(a)", lambda c: at("W", c, "u", 1)),
             note=CONVOLUTION,
             collapsed=True,
         ),
         Variable(
             "ffn",
-            "a @ block.w_2.weight.T + block.w_2.bias",
+            compute.linear,
+            ("a", weight, bias),
             "Output of the network",
             FFN,
-            steps=(
-                rf"{FFN}_{{r,c}} = \sum_u a_{{r,u}}\, W_{{u,c}} + b_{{c}}",
-                "= ⟨products(a[r], block.w_2.weight[c], 'u')⟩ + ⟨block.w_2.bias[c]⟩",
-            ),
+            steps=steps(FFN, lambda c: at("W", "u", c)),
             site=f"{block.path}.hook_output",
         ),
     )

@@ -1,10 +1,10 @@
-"""Open a box: tables of its variables for one trace, and a program for each number."""
+"""Open a box: tables of its variables for one trace, and the derivation of each number."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Mapping
+import inspect
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.inside.figure_boxes import box_named
-from transformer.analysis.inside.formulas import fill, number
+from transformer.analysis.inside.formulas import HEAD_NUMBER, Values, at, number
 from transformer.analysis.inside.variables import Box, Kind, Variable, written_shape
 from transformer.config import ModelConfig, did_you_mean
 from transformer.inference.trace import Trace
@@ -44,8 +44,8 @@ class Panel:
         note: an explanation, or "".
         cells: a label for each cell where columns are ranks: the tokens; else ().
         collapsed: whether the table is first a button, as large matrices of weights are.
-        steps: templates of the computation of one number; see `worked_steps`.
-        variables: that these templates read.
+        variable: that it shows.
+        tensors: of the box by name, from which `worked_steps` reads the numbers.
     """
 
     name: str
@@ -62,8 +62,8 @@ class Panel:
     note: str
     cells: tuple[tuple[str, ...], ...]
     collapsed: bool
-    steps: tuple[str, ...] = field(repr=False)
-    variables: Mapping[str, Any] = field(repr=False)
+    variable: Variable = field(repr=False)
+    tensors: Values = field(repr=False)
 
     def check(self, row: int, column: int) -> None:
         """Raise ValueError for a cell that does not exist."""
@@ -115,8 +115,8 @@ def opened_box(
 ) -> OpenedBox:
     """Return the panels of one box.
 
-    Every variable is computed by its torch expression from the trace and the weights. One that a
-    hook records is compared with the recording, and shown as recorded.
+    Every variable is computed by its function from the trace and the weights. One that a hook
+    records is compared with the recording, and shown as recorded.
 
     Args:
         trace: of this translator, with every site and without interventions.
@@ -137,8 +137,8 @@ def opened_box(
     if head is not None and not 0 <= head < config.n_heads:
         raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
     shown = _shown(selected)
-    values = _evaluated(selected, shown, trace, translator, head or 0)
-    panels = [_panel(selected, variable, trace, config, values) for variable in shown]
+    tensors = _tensors(selected, shown, trace, translator, head or 0)
+    panels = [_panel(selected, variable, trace, translator, tensors) for variable in shown]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
     return OpenedBox(
         box=selected,
@@ -157,17 +157,38 @@ def worked_steps(panel: Panel, row: int, column: int) -> list[str]:
     ValueError for a cell that does not exist.
     """
     panel.check(row, column)
-    value = float(panel.values[row, column])
+    value, variable = float(panel.values[row, column]), panel.variable
+    with torch.no_grad():
+        lines = (
+            variable.steps(panel.tensors, row, column)
+            if panel.role in ("step", "result") and variable.steps
+            else [_cell_symbol(variable, row, column)]
+        )
     return [
-        *(fill(step, row, column, panel.variables) for step in panel.steps),
+        *(_with_head(line, panel.tensors) for line in lines),
         f"= {number(int(value) if panel.kind == 'count' else value)}",
     ]
 
 
-def snippet(opened: OpenedBox, checkpoint: str, panel: str, row: int, column: int) -> str:
-    """Return a PyTorch program of about ten lines that prints the number in this cell.
+def source_code(opened: OpenedBox, panel: str) -> str:
+    """Return the Python functions that compute a table from the results of earlier boxes, and
+    before them, as comments, the calls. They are functions of `analysis.inside.computations`.
 
-    It computes the number from the results of earlier boxes, or from the weights alone.
+    Raises ValueError for a panel that does not exist.
+    """
+    box = opened.box
+    calls = _calls(box, box.variables[opened.panel(panel).name])
+    lines = [
+        f"# {name} = {variable.compute.__name__}({', '.join(map(str, variable.inputs))})"
+        for name, variable in calls.items()
+        if variable.compute
+    ]
+    functions = dict.fromkeys(call.compute for call in calls.values() if call.compute)
+    return "\n\n\n".join(["\n".join(lines), *map(_source, functions)])
+
+
+def program(opened: OpenedBox, checkpoint: str, panel: str, row: int, column: int) -> str:
+    """Return a program that opens the same box and prints the number in this cell.
 
     Args:
         checkpoint: the folder that the program loads.
@@ -176,111 +197,87 @@ def snippet(opened: OpenedBox, checkpoint: str, panel: str, row: int, column: in
         ValueError: for a panel or cell that does not exist.
     """
     opened.panel(panel).check(row, column)
-    box, trace = opened.box, opened.trace
-    program = _program(box, [panel])
-    hooks = [box.variables[name].site for name in program if _is_recorded(box, box.variables[name])]
-    lines = [f"{name} = {code}" for name, code in program.items()]
-    used = {*_names("\n".join(lines)), *(("src", "tgt") if hooks else ())}
-    inputs = {
-        # repr() makes any user text a safe string literal.
-        "src": f"torch.tensor([vocabulary.encode({trace.source!r})])",
-        "tgt": f"torch.tensor([{list(trace.tgt_ids)}])  # <s> and what follows",
-        "chosen": f"torch.tensor({[[id] for id in trace.predicted_ids]})",
-        "head": str(opened.head),
-    }
-    assigned = [f"{name} = {code}" for name, code in inputs.items() if name in used]
-    imports = ["from transformer.checkpoint import load_checkpoint"]
-    recording = []
-    if hooks:
-        imports.append("from transformer.hooks import Hooks")
-        recording = [
-            "cache = {}",
-            f"names = [{', '.join(map(repr, hooks))}]",
-            "hooks = {name: lambda x, name: cache.update({name: x[0]}) for name in names}",
-            "model(src, tgt, hooks=Hooks(hooks))",
-        ]
-    parts = (
-        ["import torch"] if "torch." in "\n".join((*assigned, *lines)) else [],
-        imports,
-        [f"model, vocabulary = load_checkpoint({checkpoint!r})", *assigned],
-        recording,
-        [*lines, f"print(float({panel}[{row}, {column}]))"],
-    )
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
+    trace, head = opened.trace, "" if opened.head is None else f", head={opened.head}"
+    # repr() makes any user text a safe string literal.
+    return f"""from transformer import Translator
+from transformer.analysis.inside import opened_box
+
+translator = Translator.load({checkpoint!r})
+trace = translator.trace({trace.source!r}, {list(trace.predicted_ids)})
+box = opened_box(trace, translator, {opened.box.name!r}{head})
+print(box.panel({panel!r}).values[{row}, {column}])
+"""
 
 
-def _names(code: str) -> list[str]:
-    """Return the variables in Python code, in their order."""
-    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)]
-    return [node.id for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset))]
+def _source(function: object) -> str:
+    return inspect.getsource(function).strip()  # type: ignore[arg-type]
 
 
 def _is_recorded(box: Box, variable: Variable) -> bool:
     """Return whether the box reads a variable from a recording, because another box computes it."""
-    return bool(variable.site) and (variable.box != box.name or not variable.code)
+    return bool(variable.site) and (variable.box != box.name or variable.compute is None)
 
 
-def _program(box: Box, names: Iterable[str]) -> dict[str, str]:
-    """Return the expressions of these variables and of all that they use, in the order of
-    computation."""
-    program: dict[str, str] = {}
-    for name in names:
+def _calls(box: Box, variable: Variable) -> dict[str, Variable]:
+    """Return the variables from which one is computed in this box, and itself, in order."""
+    if _is_recorded(box, variable):
+        return {}
+    calls: dict[str, Variable] = {}
+    for name in variable.inputs:
         if name in box.variables:
-            variable = box.variables[name]
-            code = variable.code
-            if _is_recorded(box, variable):
-                code = f"cache[{variable.site!r}]{'[head]' if variable.by_head else ''}"
-            program |= {**_program(box, _names(code)), name: code}
-    return program
+            calls |= _calls(box, box.variables[str(name)])
+    return {**calls, variable.name: variable}
 
 
 def _shown(box: Box) -> list[Variable]:
     """Return the variables that the box shows: its inputs, then its own."""
     own = [variable for variable in box.variables.values() if variable.box == box.name]
-    used = [
-        box.variables[name]
-        for variable in own
-        for name in _names(variable.code)
-        if name in box.variables
-    ]
+    used = [box.variables[str(n)] for v in own for n in v.inputs if n in box.variables]
     inputs = [variable for variable in used if variable.box != box.name]
     return [variable for variable in dict.fromkeys((*inputs, *own)) if variable.title]
 
 
-def _evaluated(
-    box: Box, shown: Iterable[Variable], trace: Trace, translator: Translator, head: int
-) -> dict[str, Any]:
-    """Return the values of these variables and of all that they use.
-
-    The evaluated code is that of this package's tables; it contains no text of a user.
-    """
-    model, vocabulary = translator.model, translator.vocabulary
+def _tensors(
+    box: Box, shown: list[Variable], trace: Trace, translator: Translator, head: int
+) -> Values:
+    """Return the values of these variables and of all that they use, by name."""
+    model = translator.model
     weight = model.embedding.weight
+    tensors: dict[str, Any] = {
+        "src": torch.tensor(trace.src_ids),
+        "tgt": torch.tensor(trace.tgt_ids),
+        "chosen": torch.tensor(trace.predicted_ids)[:, None],
+        "head": head,
+        "n_heads": model.config.n_heads,
+    }
 
     def recorded(variable: Variable) -> Tensor:
-        tensor = torch.tensor(trace[variable.site], device=weight.device, dtype=weight.dtype)
+        tensor = torch.tensor(trace[variable.site], dtype=weight.dtype)
         return tensor[head] if variable.by_head else tensor
 
-    values: dict[str, Any] = {
-        "torch": torch,
-        "model": model,
-        "src": torch.tensor([trace.src_ids], device=weight.device),
-        "tgt": torch.tensor([trace.tgt_ids], device=weight.device),
-        "chosen": torch.tensor(trace.predicted_ids, device=weight.device)[:, None],
-        "head": head,
-        "token_labels": lambda ids: [vocabulary.tokens(row) for row in ids.tolist()],
-        "unit_labels": lambda ids: [[f"unit {unit}" for unit in row] for row in ids.tolist()],
-    }
+    def value(name: str | int) -> Any:
+        """Return an input of a function: a number, a variable, or a parameter of the model."""
+        if isinstance(name, int):
+            return name
+        if name not in tensors:
+            if name in box.variables:
+                tensors[name] = computed(box.variables[name])
+            else:
+                tensors[name] = reduce(getattr, name.split("."), model)
+        return tensors[name]
+
+    def computed(variable: Variable) -> Tensor:
+        if _is_recorded(box, variable) or variable.compute is None:
+            return recorded(variable)
+        result = variable.compute(*map(value, variable.inputs))
+        return _verified(result, recorded(variable), variable.site) if variable.site else result
+
     with torch.no_grad(), weight.device:
-        for name, code in _program(box, [variable.name for variable in shown]).items():
-            variable = box.variables[name]
-            if _is_recorded(box, variable):
-                values[name] = recorded(variable)
-                continue
-            values[name] = eval(code, values)
-            if variable.site:
-                values[name] = _verified(values[name], recorded(variable), variable.site)
-    return values
+        for variable in shown:
+            value(variable.name)
+            if variable.labels:
+                value(variable.labels)
+    return tensors
 
 
 def _verified(computed: Tensor, recorded: Tensor, site: str) -> Tensor:
@@ -299,24 +296,22 @@ def _verified(computed: Tensor, recorded: Tensor, site: str) -> Tensor:
 
 
 def _panel(
-    box: Box, variable: Variable, trace: Trace, config: ModelConfig, values: Mapping[str, Any]
+    box: Box, variable: Variable, trace: Trace, translator: Translator, tensors: Values
 ) -> Panel:
     is_own = variable.box == box.name
     role: Role = "step" if is_own else "input"
     if variable.origin and not variable.site:
         role = "weight"
-    steps = variable.steps if is_own and variable.steps else (_left_side(variable),)
-    array = values[variable.name].detach().cpu().double().numpy()
+    array = tensors[variable.name].detach().cpu().double().numpy()
     rows, columns = (
-        _axis(axis, box, trace, config, values["head"], count)
+        _axis(axis, box, trace, translator.model.config, tensors["head"], count)
         for axis, count in zip(variable.axes, array.shape, strict=True)
     )
     names = ("query: ", "key: ") if variable.axes == ("L", "K") else ("", "")
-    cells = eval(variable.labels, dict(values)) if variable.labels else ()
     return Panel(
         name=variable.name,
-        title=fill(variable.title, 0, 0, values),
-        symbol=fill(variable.symbol, 0, 0, values),
+        title=_with_head(variable.title, tensors),
+        symbol=_with_head(variable.symbol, tensors),
         values=array,
         rows=rows[0],
         row_axis=names[0] + rows[1],
@@ -326,20 +321,38 @@ def _panel(
         role=role,
         origin=variable.origin if is_own or not variable.box else variable.box,
         note=variable.note if is_own else "",
-        cells=tuple(map(tuple, cells)),
+        cells=_cells(variable, translator, tensors),
         collapsed=variable.collapsed or (role == "weight" and min(array.shape) > 1),
-        steps=steps,
-        variables=values,
+        variable=variable,
+        tensors=tensors,
     )
 
 
-def _left_side(variable: Variable) -> str:
+def _cells(
+    variable: Variable, translator: Translator, tensors: Values
+) -> tuple[tuple[str, ...], ...]:
+    """Return the token or the hidden unit of each cell, where columns are ranks."""
+    if not variable.labels:
+        return ()
+    ids = tensors[variable.labels].tolist()
+    if variable.labels == "units":
+        return tuple(tuple(f"unit {unit}" for unit in row) for row in ids)
+    return tuple(tuple(translator.vocabulary.tokens(row)) for row in ids)
+
+
+def _with_head(text: str, tensors: Values) -> str:
+    return text.replace(HEAD_NUMBER, str(tensors["head"]))
+
+
+def _cell_symbol(variable: Variable, row: int, column: int) -> str:
     """Return the symbol of one number that this box does not compute."""
-    if variable.steps:
-        return variable.steps[0].split(" = ")[0]
-    symbol, (rows, columns) = variable.symbol, variable.axes
+    symbol, (rows, columns) = variable.symbol.split(" = ")[0], variable.axes
     grouped = rf"\left({symbol}\right)" if "_" in symbol else symbol
-    return grouped + ("_{c}" if not rows else "_{r}" if not columns else "_{r,c}")
+    if columns == "rank":  # of tokens of the vocabulary
+        return at(grouped, row, "v")
+    if not rows:
+        return at(grouped, column)
+    return at(grouped, row, column) if columns else at(grouped, row)
 
 
 def _axis(

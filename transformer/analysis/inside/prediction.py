@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from torch import Tensor
+
+from transformer.analysis.inside import computations as compute
+from transformer.analysis.inside.formulas import (
+    Values,
+    at,
+    number,
+    operand,
+    powers_of_e,
+    product_steps,
+)
 from transformer.analysis.inside.variables import Block, Box, Variable
 
 N_TOP_TOKENS = 10
 """Tokens shown for each position."""
-_SHIFTED = "logits[r] - logits[r].max()"
-_DENOMINATOR = f"⟨terms(({_SHIFTED}).exp(), 'e^{{#}}', {_SHIFTED}, index='v')⟩"
-_SOFTMAX = r"\frac{e^{z_v - M}}{\sum_u e^{z_u - M}},\quad M = \max_u z_u = ⟨logits[r].max()⟩"
+EMBEDDING, BIAS = "embedding.weight", "output_bias"
 
 
 def prediction(block: Block) -> tuple[Box, ...]:
@@ -21,9 +30,18 @@ def prediction(block: Block) -> tuple[Box, ...]:
 def _logits(block: Block) -> Box:
     biased = block.config.output_bias
     count = min(N_TOP_TOKENS, block.config.vocab_size)
-    id = r",\quad v = ⟨ids[r, c]⟩"
-    symbols = r"z_{r,v} = \sum_i y_{r,i}\, E_{v,i}"
-    numbers = "= ⟨products(y[r], model.embedding.weight[ids[r, c]])⟩"
+    product = product_steps(
+        lambda r, c: rf"{at('z', r, 'v')} = \sum_i {at('y', r, 'i')}\, {at('E', 'v', 'i')}",
+        lambda values, r, c: (values["y"][r], values[EMBEDDING][values["ids"][r, c]]),
+    )
+
+    def steps(values: Values, r: int, c: int) -> list[str]:
+        (symbols, numbers), token = product(values, r, c), int(values["ids"][r, c])
+        if biased:
+            symbols += " + b_v"
+            numbers += f" + {operand(values[BIAS][token])}"
+        return [rf"{symbols},\quad v = {token}", numbers]
+
     return block.box(
         "logits",
         "Linear",
@@ -34,22 +52,20 @@ def _logits(block: Block) -> Box:
         "√d_model. Only the ten highest logits of each position are shown.",
         Variable(
             "logits",
-            "y @ model.embedding.weight.T + model.output_bias"
-            if biased
-            else "y @ model.embedding.weight.T",
+            compute.linear if biased else compute.project_to_vocabulary,
+            ("y", EMBEDDING, BIAS) if biased else ("y", EMBEDDING),
             site="hook_logits",
         ),
-        Variable("ids", f"logits.topk({count}).indices"),
+        Variable("ids", compute.highest, ("logits", count)),
         Variable(
             "z",
-            "logits.gather(1, ids)",
+            compute.pick,
+            ("logits", "ids"),
             "Logits",
             "z",
             ("L", "rank"),
-            steps=(f"{symbols} + b_v{id}", f"{numbers} + ⟨model.output_bias[ids[r, c]]⟩")
-            if biased
-            else (symbols + id, numbers),
-            labels="token_labels(ids)",
+            steps=steps,
+            labels="ids",
         ),
     )
 
@@ -64,16 +80,16 @@ def _softmax(block: Block) -> Box:
         "highest of each position are shown.",
         Variable(
             "p",
-            "(z - logits.logsumexp(-1, keepdim=True)).exp()",
+            compute.probabilities,
+            ("z", "logits"),
             "Probabilities",
             "P",
             ("L", "rank"),
-            steps=(
-                rf"P(v) = {_SOFTMAX},\quad v = ⟨ids[r, c]⟩",
-                rf"= \frac{{e^{{⟨z[r, c] - logits[r].max()⟩}}}}{{{_DENOMINATOR}}}",
+            steps=lambda values, r, c: _softmax_steps(
+                "P(v)", values["logits"][r], int(values["ids"][r, c])
             ),
             kind="share",
-            labels="token_labels(ids)",
+            labels="ids",
         ),
     )
 
@@ -86,33 +102,44 @@ def _choice(block: Block) -> Box:
         r"y_{t+1} = \arg\max_v P(v)",
         "Greedy decoding takes the most probable token and reads it at the next step; beam search, "
         "sampling or your own translation may choose another one. Decoding ends at </s>.",
-        Variable("z_chosen", "logits.gather(1, chosen)"),
+        Variable("z_chosen", compute.pick, ("logits", "chosen")),
         Variable(
             "rank",
-            "(logits > z_chosen).sum(-1, keepdim=True) + 1",
+            compute.rank,
+            ("logits", "z_chosen"),
             "Rank of the chosen token",
             r"\mathrm{rank}",
             ("L", ""),
-            steps=(
+            steps=lambda values, r, c: [
                 r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|",
-                "= 1 + ⟨rank[r, 0] - 1⟩",
-            ),
+                f"= 1 + {number(values['rank'][r, 0] - 1)}",
+            ],
             kind="count",
             note="Rank 1 is the most probable token. Greedy decoding takes it unless it is the "
             "padding token, <s> or the unknown token.",
-            labels="token_labels(chosen)",
+            labels="chosen",
         ),
         Variable(
             "p_chosen",
-            "(z_chosen - logits.logsumexp(-1, keepdim=True)).exp()",
+            compute.probabilities,
+            ("z_chosen", "logits"),
             "Probability of the chosen token",
             "P(y)",
             ("L", ""),
-            steps=(
-                rf"P(y_{{⟨r + 1⟩}}) = {_SOFTMAX},\quad v = ⟨chosen[r, 0]⟩",
-                rf"= \frac{{e^{{⟨z_chosen[r, 0] - logits[r].max()⟩}}}}{{{_DENOMINATOR}}}",
+            steps=lambda values, r, c: _softmax_steps(
+                f"P({at('y', r + 1)})", values["logits"][r], int(values["chosen"][r, 0])
             ),
             kind="share",
-            labels="token_labels(chosen)",
+            labels="chosen",
         ),
     )
+
+
+def _softmax_steps(result: str, logits: Tensor, token: int) -> list[str]:
+    """Return the softmax of one token among all logits of a position."""
+    shifted = logits - logits.max()
+    return [
+        rf"{result} = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad "
+        rf"M = \max_u z_u = {number(logits.max())},\quad v = {token}",
+        rf"= \frac{{e^{{{number(shifted[token])}}}}}{{{powers_of_e(shifted, 'v')}}}",
+    ]

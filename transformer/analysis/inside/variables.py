@@ -1,11 +1,14 @@
-"""Boxes of Figure 1 and the variables that they compute, each by one torch expression."""
+"""Boxes of Figure 1 and the variables that they compute, each by one function."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from torch import Tensor
+
+from transformer.analysis.inside.formulas import Steps
 from transformer.config import ModelConfig
 
 Kind = Literal["signed", "positive", "share", "mask", "count"]
@@ -13,35 +16,38 @@ Kind = Literal["signed", "positive", "share", "mask", "count"]
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of a box's program, and the text of the table that shows it.
+    """One variable of a box, and the text of the table that shows it.
 
     Attributes:
-        name: in the program, and of the table.
-        code: torch expression of its value, which may use `torch`, `model`, `src` and `tgt` (ids,
-            with a batch of one), `chosen` (predicted ids, a column), `head` and variables of the
-            same block. "" if it is only recorded by a hook.
+        name: of the variable and of its table; unique in its block.
+        compute: function of `computations` that returns its value; None if it is only recorded by
+            a hook.
+        inputs: arguments of `compute`: variables of the same block, parameters of the model such as
+            "encoder.layers.0.ffn.w_1.weight", numbers, or "src", "tgt" (ids), "chosen" (predicted
+            ids, a column), "head" and "n_heads".
         title: of the table; "" if it is not shown.
         symbol: LaTeX of the whole table, such as q = x W^Q.
         axes: of rows and columns: "L" (the block's own tokens), "K" (tokens that are attended to),
             "d_model", "d_k", "d_ff", "heads" (all heads' d_k), "rank", or "" for a single one.
-        steps: LaTeX of the computation of one number, except the last line, which is the number.
-            See `formulas.fill`.
+        steps: lines of the computation of one number, except the last line, which is the number;
+            None for an input or a weight.
         kind: "signed" (around 0), "positive" (from 0 up), "share" (0 to 1), "mask" (0 or 1) or
             "count" (whole numbers).
         site: name of the hook that records it; "" if there is none.
         origin: the box that computes it, or the name of a weight; "" if its own box does.
         note: an explanation, or "".
-        labels: expression of a label for each cell, where columns are ranks.
+        labels: the variable that has the token or the unit of each cell, where columns are ranks.
         collapsed: whether the table is first a button.
         box: name of the box that it belongs to; "" for an input or part of the whole block.
     """
 
     name: str
-    code: str
+    compute: Callable[..., Tensor] | None = None
+    inputs: tuple[str | int, ...] = ()
     title: str = ""
     symbol: str = ""
     axes: tuple[str, str] = ("L", "d_model")
-    steps: tuple[str, ...] = ()
+    steps: Steps | None = None
     kind: Kind = "signed"
     site: str = ""
     origin: str = ""
@@ -126,14 +132,9 @@ class Block:
         return f"{self.stack}.layers.{self.layer}.{self.block}"
 
     @property
-    def module(self) -> str:
-        """Its module as a Python expression: "model.encoder.layers[0].self_attn"."""
-        return f"model.{self.path}".replace(f".{self.layer}.", f"[{self.layer}].")
-
-    @property
     def ids(self) -> str:
-        """Python expression of its own sequence's ids."""
-        return "src[0]" if self.stack == "encoder" else "tgt[0]"
+        """Name of its own sequence's ids."""
+        return "src" if self.stack == "encoder" else "tgt"
 
     @property
     def lengths(self) -> dict[str, str]:
@@ -155,9 +156,9 @@ class Block:
             source = replace(self, layer=layer - 1, block="ffn")
         else:
             site, origin = f"{stack}.embed.hook_output", f"{stack}.embed.sum"
-            return Variable(name, "", title, name, site=site, origin=origin)
+            return Variable(name, title=title, symbol=name, site=site, origin=origin)
         site, origin = f"{source.path}_norm.hook_output", f"{source.name}.norm"
-        return Variable(name, "", title, name, site=site, origin=origin)
+        return Variable(name, title=title, symbol=name, site=site, origin=origin)
 
     def box(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.figures.box_layout import STOPS
+from transformer.figures.figure1 import STOPS
 from transformer.ui.base.address import View, field
 from transformer.ui.base.registry import Page
 

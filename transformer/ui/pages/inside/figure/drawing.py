@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from transformer.figures.box_layout import ATTENTION, STOPS, figure_1, figure_2
-from transformer.figures.figure1 import Button, figure_data
+from transformer.figures.figure1 import ATTENTION, FIGURE_1, STOPS, BoxContent, figure_data
 from transformer.inference import Trace
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
@@ -21,32 +20,14 @@ from transformer.ui.widgets import display_names
 from transformer.ui.widgets.views import component
 
 _figure = component("figure1")
-_BOX_LABELS = {
-    "encoder.self_attn": "Multi-head attention",
-    "decoder.self_attn": "Masked multi-head attention",
-    "decoder.cross_attn": "Multi-head attention",
-    "encoder.embed.positions": "Positions",
-    "encoder.embed.sum": "+",
-    "decoder.embed.sum": "+",
-    "output.choice": "Next token",
-}
-_STEP_LABELS = {"scores": "MatMul", "heads": "MatMul", "output": "Linear", "softmax": "SoftMax"}
-"""Labels of steps as in the paper's Figure 2."""
-_BOX_KINDS = {
-    **dict.fromkeys(("tokens", "positions", "sum"), "embed"),
-    **dict.fromkeys(("add", "norm"), "norm"),
-    **dict.fromkeys(("hidden", "output"), "ffn"),
-    **dict.fromkeys(("memory", "logits"), "linear"),
-    **dict.fromkeys(("softmax", "choice"), "softmax"),
-}
 _BOXES_WITH_SIZE = ("tokens", "memory")
 
 
 def draw_figure_1(model: Model, stop: Stop, trace: Trace) -> None:
     """Draw Figure 1 with the open box marked."""
     data = figure_data(
-        [figure_1()],
-        [_button(model, stop, trace, name) for name in _box_names()],
+        "figure-1",
+        [_content(model, stop, trace, name) for name in FIGURE_1],
         stop.attention or stop.box.stop,
         caption="The model, as in Figure 1 of the paper. Use the arrow keys to move between boxes.",
         words={
@@ -63,37 +44,25 @@ def draw_figure_1(model: Model, stop: Stop, trace: Trace) -> None:
 def draw_figure_2(model: Model, stop: Stop, trace: Trace) -> None:
     """Draw Figure 2 with the open step marked."""
     boxes = stops.boxes_of(model, stop.layer)
-    buttons = []
+    contents = []
     for step in ATTENTION:
         box = boxes[f"{stop.attention}.{step}"]
         picture = _picture(trace, box.site, stop.head)
-        label = _STEP_LABELS.get(step, box.title)
-        signed = step != "softmax"
-        location = box.title if step in _STEP_LABELS else ""
-        buttons.append(Button(step, label, "attention", "", picture, signed, location))
+        contents.append(BoxContent(step, "", picture, step != "softmax", box.title))
     caption = "Attention, as in Figure 2 of the paper. Use the arrow keys to move between steps."
     size = state.view().size
-    data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=size)
+    data = figure_data("figure-2", contents, stop.box.step, caption=caption, size=size)
     _figure(key="figure-2", data=data, on_choice_change=_open_step)
 
 
-def _box_names() -> list[str]:
-    """Return the boxes of Figure 1 in order; the ten steps of an attention block are one box."""
-    shown_boxes = figure_1().boxes
-    groups = (name if name in shown_boxes else name.rpartition(".")[0] for name in STOPS)
-    return list(dict.fromkeys(groups))
-
-
-def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
+def _content(model: Model, stop: Stop, trace: Trace, name: str) -> BoxContent:
     boxes = stops.boxes_of(model, stop.layer)
     if name not in boxes:
         weights = _picture(trace, boxes[f"{name}.softmax"].site, stop.head)
         source_note = "memory, " if name.endswith("cross_attn") else ""
         note = f"{source_note}head {display_names.number(stop.head)}"
         location = stops.location(boxes[f"{name}.softmax"])
-        return Button(
-            name, _BOX_LABELS[name], "attention", note, weights, signed=False, location=location
-        )
+        return BoxContent(name, note, weights, signed=False, location=location)
     box = boxes[name]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
     note = box.shape.rpartition(" = ")[2] if box.step in _BOXES_WITH_SIZE else ""
@@ -101,16 +70,8 @@ def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
         note = note.replace(symbol, str(length))
     if name == STOPS[-1]:
         note = _most_probable_token(model, trace)
-    picture = _picture(trace, box.site, stop.head) if box.step not in ("add", "sum") else None
-    return Button(
-        name,
-        _BOX_LABELS.get(name, box.title),
-        _BOX_KINDS[box.step],
-        note,
-        picture,
-        box.step != "hidden",
-        stops.location(box),
-    )
+    picture = _picture(trace, box.site, stop.head)
+    return BoxContent(name, note, picture, box.step != "hidden", stops.location(box))
 
 
 def _picture(trace: Trace, hook_name: str, head: int) -> npt.NDArray[np.floating[Any]] | None:

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.inside import OpenedBox, Panel, boxes, snippet, worked_steps
+from transformer.analysis.inside import (
+    OpenedBox,
+    Panel,
+    boxes,
+    program,
+    source_code,
+    worked_steps,
+)
 from transformer.figures.tensors import Table, tensor_data
 from transformer.measures import naming
 from transformer.ui.base import state
@@ -132,7 +139,7 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
 
 
 def _selected_number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) -> None:
-    """Draw the computation of the selected number, and Python code that prints it."""
+    """Draw the computation of the selected number, its Python functions, and a program."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
     names = {"row": _names(panel.rows)[row], "column": _names(panel.columns)[column]}
@@ -143,9 +150,12 @@ def _selected_number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) 
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{labels}]")
         st.latex(_aligned(list(map(naming.display_latex, worked_steps(panel, row, column)))))
+        if panel.role in ("step", "result"):
+            with st.expander("Python functions that compute this table"):
+                st.code(source_code(opened, panel.name), language="python")
         display_names.python_code(
-            "Python code that prints this number",
-            snippet(opened, str(models.public_path(model.name)), panel.name, row, column),
+            "Python program that prints this number",
+            program(opened, str(models.public_path(model.name)), panel.name, row, column),
         )
 
 

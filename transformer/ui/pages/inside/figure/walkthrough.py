@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from transformer.analysis.inside import opened_box
-from transformer.figures.box_layout import STOPS
+from transformer.figures.figure1 import STOPS
 from transformer.inference import Trace
 from transformer.ui.base import state
 from transformer.ui.pages.inside.figure import drawing, stops, tables
