@@ -86,16 +86,11 @@ class ReorderingEffect:
     """Two sentences with the same pieces in another order.
 
     Attributes:
-        pieces: each piece once, in the order of the first sentence; for repeated pieces, the first
-            occurrence in both.
-        cosines: by "with" and "without" (position vectors), the cosine between each piece's encoder
-            outputs in the two sentences.
-        max_differences: by the same keys, the largest absolute difference between those vectors.
+        max_differences: by "with" and "without" (position vectors), the largest absolute difference
+            between the encoder outputs of the same piece in the two sentences.
         translations: by the same keys, the translations of the two sentences.
     """
 
-    pieces: tuple[str, ...]
-    cosines: dict[str, list[float]]
     max_differences: dict[str, float]
     translations: dict[str, tuple[str, str]]
 
@@ -115,20 +110,15 @@ def reordering_effect(translator: Translator, first: str, second: str) -> Reorde
     if sorted(ids[0]) != sorted(ids[1]):
         raise ValueError("The two sentences must have the same tokens in another order.")
     pieces = list(dict.fromkeys(ids[0]))
-    similarities, max_differences, translations = {}, {}, {}
+    max_differences, translations = {}, {}
     for name, hooks in (("with", None), ("without", Hooks({POSITION_SITE: no_positions}))):
         texts = [
             translator.translate(text, hooks=hooks, candidates=1).text for text in (first, second)
         ]
         translations[name] = (texts[0], texts[1])
         vectors = [_vectors(translator, side, pieces, hooks) for side in ids]
-        vector_norms = [np.linalg.norm(side, axis=-1) for side in vectors]
-        cosines = (vectors[0] * vectors[1]).sum(axis=-1) / (vector_norms[0] * vector_norms[1])
-        similarities[name] = [float(value) for value in cosines]
         max_differences[name] = float(np.abs(vectors[0] - vectors[1]).max())
-    return ReorderingEffect(
-        tuple(translator.vocabulary.tokens(pieces)), similarities, max_differences, translations
-    )
+    return ReorderingEffect(max_differences, translations)
 
 
 def _vectors(
