@@ -167,3 +167,6 @@ def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit)
     assert any("toy: reverse-learned" in caption for caption in captions)
     assert charts(app)
     assert not messages(app)
+    texts = visible_text(visit(PAGE, checkpoints, topic="far"))
+    assert "Reverse a sequence" in texts
+    assert "train a model of each" not in texts

@@ -67,15 +67,18 @@ def _models_to_compare(model: Model) -> tuple[PositionModel | None, list[Positio
     """Return the reference model and the models to compare, which have the same task.
 
     The reference is the page's model if its task has lengths, else the selected learned one, else
-    the first. One model of each kind of positions comes before a second of any kind.
+    the first with learned positions, else the first. One model of each kind of positions comes
+    before a second of any kind.
     """
     candidates = [candidate for candidate in position_models.list_models() if candidate.task]
     preferred = (model.name, state.view(Inside).learned)
-    first = min(
-        candidates,
-        key=lambda candidate: preferred.index(candidate.name) if candidate.name in preferred else 2,
-        default=None,
-    )
+
+    def order(candidate: PositionModel) -> int:
+        if candidate.name in preferred:
+            return preferred.index(candidate.name)
+        return 2 if candidate.positions == "learned" else 3
+
+    first = min(candidates, key=order, default=None)
     if first is None:
         return None, []
     comparable = [
