@@ -111,7 +111,7 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
         str(columns - 1),
     )
     page.get_by_text("Python functions that compute this table").click()
-    expect(page.locator("code").last).to_contain_text("def normalize(")
+    expect(page.locator("code", has_text="def normalize(")).to_be_visible()
 
 
 VALUES = np.linspace(-1, 1, 2 * 400).reshape(2, 400)
@@ -124,7 +124,7 @@ def mount_table(
 ) -> Locator:
     """Open the table as a file that records its reports in `window.reports`."""
     data = base64.b64encode(tensor_data(table, cell)).decode()
-    start = f"""import {{ tensorsView }} from "./inside/tensors.js";
+    start = f"""import {{ tensorsView }} from "./views/inside/tensors.js";
 window.reports = [];
 const view = tensorsView(document.body, (state) => window.reports.push(state));
 document.querySelector(".hu").classList.add("hu-file");
@@ -197,7 +197,7 @@ def test_wide_tables_are_viewed_through_one_frame(page: Page, tmp_path: Path) ->
     assert any(text.startswith("−3.25") for text in columns)
 
     data = base64.b64encode(tensor_data(wide_table())).decode()
-    start = f"""import {{ tensorsView }} from "./inside/tensors.js";
+    start = f"""import {{ tensorsView }} from "./views/inside/tensors.js";
 for (const name of ["one", "two"]) {{
   const container = document.createElement("section");
   document.body.append(container);
