@@ -137,7 +137,7 @@ def head_output_matrix(matrix: Tensor, head: int, n_heads: int) -> Tensor:
 
 def contributions(heads: Tensor, matrix: Tensor) -> Tensor:
     """Return head_h W^O_h for every head, (n_heads, length, d_model)."""
-    return heads @ matrix.T.unflatten(0, (len(heads), -1))
+    return heads @ torch.stack(matrix.T.chunk(len(heads)))
 
 
 def sum_over_heads(parts: Tensor) -> Tensor:

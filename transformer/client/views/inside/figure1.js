@@ -52,10 +52,10 @@ export function figure1View(container, report) {
       box.setAttribute("role", "button");
       box.setAttribute("aria-label", [box.dataset.name, hint, location].filter(Boolean).join(", "));
       const hintNode = box.querySelector(".hu-box-hint");
-      if (hintNode) hintNode.textContent = shortened(hint, MAX_HINT);
+      if (hintNode) hintNode.textContent = shortened(hint, MAX_HINT_LENGTH);
     }
     for (const node of drawing.querySelectorAll(".hu-tokens")) {
-      node.textContent = shortened(header.words[node.dataset.side], MAX_TOKENS);
+      node.textContent = shortened(header.words[node.dataset.side], MAX_WORDS_LENGTH);
     }
     if (!header.layers) return;
     const [count, chosen] = header.layers;
@@ -132,7 +132,7 @@ export function figure1View(container, report) {
   return { show, close: endResize };
 }
 
-const [MAX_HINT, MAX_TOKENS] = [16, 30]; // characters that fit into a box, and below a stack
+const [MAX_HINT_LENGTH, MAX_WORDS_LENGTH] = [16, 30]; // characters that fit into a box, and below a stack
 
 const withNamespace = (svg) => svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ');
 
