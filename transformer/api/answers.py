@@ -6,17 +6,23 @@ Each function takes a visitor, a model and a request, and returns JSON types or 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 from unicodedata import category
 
 import numpy as np
 
+from transformer.analysis.attribution.norms import contributions
+from transformer.analysis.importance.sentence import sentence_importances
+from transformer.analysis.interventions.blanking import blank_cells
+from transformer.analysis.interventions.switching import check_heads
+from transformer.api import changes
 from transformer.api.models import Model
 from transformer.api.requests import (
     MAX_CHARACTERS,
+    CellsRequest,
     ExploreRequest,
     GlanceRequest,
     ModelRequest,
@@ -25,17 +31,17 @@ from transformer.api.requests import (
     TraceRequest,
 )
 from transformer.api.sized_cache import SizedCache
-from transformer.api.traces import CachedTrace, cached_trace, changed_heads, cpu_slots
+from transformer.api.traces import CachedTrace, cached_trace, cpu_slots
 from transformer.cancellation import check_cancelled
 from transformer.figures import explorer_data
 from transformer.figures.glance import glance_data
 from transformer.figures.packed_trace import aligner_fields, describe, prefixed, query_key_vectors
 from transformer.figures.packing import Part, pack, unpack
-from transformer.figures.switchboard import switchboard_data
 from transformer.hooks import select
 from transformer.inference import Trace
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.measures import KINDS
+from transformer.measures.head_codes import write_heads
 from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.registry import SITES, VECTORS, layers_of
 from transformer.text.visible import is_blank
@@ -43,7 +49,8 @@ from transformer.text.visible import is_blank
 MAX_TRACE_NUMBERS = {"npz": 8_000_000, "json": 1_000_000}
 """Maximum numbers of a trace in an answer, by its format."""
 Alternatives = tuple[tuple[Alternative, ...], ...]
-_alternatives: SizedCache[Alternatives] = SizedCache(4_000_000)
+Value = TypeVar("Value")
+_results: SizedCache[Any] = SizedCache(8_000_000)
 
 
 def load(visitor: str, model: Model, request: ModelRequest) -> bool:
@@ -57,7 +64,7 @@ def glance(visitor: str, model: Model, request: GlanceRequest) -> bytes:
     alternatives: Alternatives = ()
     if request.with_alternatives:
         alternatives = _word_alternatives(visitor, model, request, trace)
-    original = _trace(visitor, model, replace(request, off="")).trace if request.off else None
+    original = _trace(visitor, model, request.unchanged()).trace if request.changes else None
     header = {"unknown": unknown_words(model, request.text)}
     return glance_data(header, trace, alternatives, model.aligner, original)
 
@@ -75,8 +82,8 @@ def explore(visitor: str, model: Model, request: ExploreRequest) -> bytes:
         for part in prefixed(_empty_vectors(traced.trace), number)
     ]
     names: Sequence[str] = ("A", "B")[: len(sides)] if len(sides) > 1 else ()
-    if sides[-1].off:
-        names = ("as trained", "heads changed")
+    if sides[-1].changes:
+        names = ("as trained", "changed")
     data = explorer_data(
         [traced.packed for traced in traces],
         dict(request.start),
@@ -103,12 +110,62 @@ def part(visitor: str, model: Model, request: PartRequest) -> bytes:
     return pack({}, [replace(parts[VECTORS.index(vector)], name=request.name[2:])])
 
 
-def heads(visitor: str, model: Model, request: SentenceRequest) -> bytes:
-    """Return the switchboard, with the translation before and after the change in its header."""
-    original = _trace(visitor, model, replace(request, off=""))
-    altered = _trace(visitor, model, request)
-    data = switchboard_data(original.packed, request.off)
-    return _with_fields(data, original=_summary(original.trace), altered=_summary(altered.trace))
+def change(visitor: str, model: Model, request: SentenceRequest) -> bytes:
+    """Return the sentence as it is and, if something is changed, its tokens by the changed model;
+    what that model writes itself (`altered`); and why some changes do not fit (`problems`)."""
+    original = _trace(visitor, model, request.unchanged())
+    donor = original
+    if request.other:
+        donor = _trace(visitor, model, request.unchanged(text=request.other))
+    hooks, problems = changes.change_hooks(visitor, model, request)
+    sides, altered = [original.packed], None
+    if hooks is not None:
+        arguments = (), request.changes, lambda: hooks
+        target = {"target": original.trace.translation.ids}
+        sides.append(cached_trace(visitor, model, request.text, target, *arguments).packed)
+        search = changes.options(request)
+        altered = cached_trace(visitor, model, request.text, search, *arguments).trace.translation
+    header = {
+        "sides": [side.description for side in sides],
+        "altered": altered
+        and {"text": altered.text, "ids": altered.ids, "finished": altered.finished},
+        "problems": problems,
+        "sites": model.translator.model.hook_names,
+        "donor": {"src": donor.trace.src_tokens, "tgt": donor.trace.tgt_tokens},
+    }
+    parts = [part for number, side in enumerate(sides) for part in prefixed(side.parts, number)]
+    return pack(header, parts)
+
+
+def importance(visitor: str, model: Model, request: SentenceRequest) -> list[tuple[str, float]]:
+    """Return how much less probable the translation is without each head, in nats, by its code."""
+    traced = _trace(visitor, model, request.unchanged()).trace
+
+    def make() -> list[tuple[str, float]]:
+        losses = sentence_importances(model.translator, traced)
+        return [(write_heads([head]), loss) for head, loss in losses.items()]
+
+    return _cached(visitor, ("importance", model.hash, traced.src_ids, traced.predicted_ids), make)
+
+
+def cells(visitor: str, model: Model, request: CellsRequest) -> dict[str, Any]:
+    """Return of one head the norm of what every cell adds, row by row, and for the cells of a row
+    what blanking each changes: the log-probability of every token of the output."""
+    kind, layer, number = checked_kind(request.head[0]), *request.head[1:]
+    [head] = check_heads(model.translator.model.config, [(kind, layer, number)])
+    prefix = SITES[kind].format(layer) + "hook_"
+    names = [prefix + name for name in ("weights", "value", "heads")]
+    traced = _trace(visitor, model, request.unchanged(), names).trace
+    norms = contributions(model.translator.model, traced, kind, layer)[number]
+    effects: list[list[float]] = []
+    if request.row >= 0:
+        key = ("cells", model.hash, traced.src_ids, traced.predicted_ids, head, request.row)
+        effects = _cached(
+            visitor,
+            key,
+            lambda: blank_cells(model.translator, traced, head, [request.row]).effects.tolist(),
+        )
+    return {"norms": norms.ravel().tolist(), "effects": effects}
 
 
 def case(visitor: str, model: Model, request: SentenceRequest) -> bytes:
@@ -189,19 +246,7 @@ def _trace(
     visitor: str, model: Model, request: SentenceRequest, names: Sequence[str] = ()
 ) -> CachedTrace:
     check_text(model, request.text)
-    return cached_trace(visitor, model, request.text, _options(request), names)
-
-
-def _options(request: SentenceRequest) -> dict[str, Any]:
-    """Return the options of `cached_trace`."""
-    options: dict[str, Any] = {"method": "greedy"}
-    if request.beam > 1:
-        options = {"method": "beam", "beam_size": request.beam}
-    if request.prefix:
-        options["prefix"] = request.prefix
-    if request.off:
-        options |= {"off": request.off, "ablation": request.ablation}
-    return options
+    return changes.trace(visitor, model, request, names)
 
 
 def _sides(
@@ -209,12 +254,12 @@ def _sides(
 ) -> tuple[list[ExploreRequest], str, str]:
     """Return the sentence and what it is compared with, each as a request without comparison; what
     the second is, as in `explorer_data`; and why a token cannot be forced."""
-    first = replace(request, other="", force="", off="")
+    first = replace(request.unchanged(), force="")
     if not request.force:
-        if not (request.other or request.off):
-            return [first], "", ""
-        second = first if request.other else replace(first, off=request.off)
-        return [first, replace(second, text=request.other or request.text)], "other", ""
+        is_other = request.other and not request.patch  # else it is the one of the patch
+        second = first.unchanged(text=request.other) if is_other else replace(request, force="")
+        has_second = is_other or request.changes
+        return ([first, second], "other", "") if has_second else ([first], "", "")
     step, piece = map(int, request.force.split(":"))
     ids = _trace(visitor, model, first).trace.translation.ids
     forced = replace(first, prefix=(*ids[:step], piece))
@@ -230,18 +275,24 @@ def _sides(
 def _word_alternatives(
     visitor: str, model: Model, request: SentenceRequest, trace: Trace
 ) -> Alternatives:
-    key = (model.hash, request.text, *sorted(_options(request).items()))
-    if (known := _alternatives.get(key)) is not None:
-        return known
-    search = _options(replace(request, off=""))
-    hooks = changed_heads(visitor, model, request.text, search, request.off, request.ablation)
+    hooks, _ = changes.change_hooks(visitor, model, request)
+    search = changes.options(request)
+    key = ("alternatives", model.hash, request.text, *sorted(search.items()), request.changes)
+    translation = trace.translation
+    return _cached(
+        visitor, key, lambda: word_alternatives(model.translator, translation, hooks=hooks)
+    )
 
-    def make() -> Alternatives:
+
+def _cached(visitor: str, key: Hashable, make: Callable[[], Value]) -> Value:
+    """Return the cached result, or compute it once for all that wait for it, in a slot."""
+
+    def make_in_slot() -> Value:
         with cpu_slots.slot(visitor):
             check_cancelled()
-            return word_alternatives(model.translator, trace.translation, hooks=hooks)
+            return make()
 
-    return _alternatives.get_or_make(key, make)
+    return cast(Value, _results.get_or_make(key, make_in_slot))
 
 
 def _empty_vectors(trace: Trace) -> list[Part]:
@@ -266,11 +317,6 @@ def _empty_vectors(trace: Trace) -> list[Part]:
             for name, array in arrays.items()
         ]
     return parts
-
-
-def _summary(trace: Trace) -> dict[str, Any]:
-    translation = trace.translation
-    return {name: getattr(translation, name) for name in ("text", "score", "finished")}
 
 
 def _with_fields(data: bytes, **fields: Any) -> bytes:

@@ -13,16 +13,17 @@ from typing import Any
 
 from transformer.analysis.alignment.aligner_head import ALIGNER_FILE, AlignerHead, load_aligner_head
 from transformer.api import model_list
-from transformer.api.model_description import ModelDescription, describe_model
+from transformer.api.model_description import ModelDescription, describe_model, run_config
 from transformer.api.model_list import ListedModel
 from transformer.api.models import aligner_agreement, digest
-from transformer.api.traces import ABLATIONS
+from transformer.api.requests import ABLATIONS
 from transformer.checkpoint import VOCABULARY, WEIGHTS, load_config
 from transformer.config import ModelConfig
 from transformer.figures.packed_trace import aligner_fields, fixed_header
 from transformer.figures.state import FIELDS, Field
 from transformer.text.files import Stamp, file_stamp
 from transformer.text.pair_pieces import MAGIC
+from transformer.training.run_config import TaskRun
 
 DEPTHS = {
     "bands": "Bands",
@@ -88,10 +89,11 @@ def _listed_model(path: Path, *stamps: Stamp | None) -> dict[str, Any]:
     aligner = load_aligner_head(path, digest(path), config) if has_aligner else None
     with (path / VOCABULARY).open("rb") as file:
         has_pair = file.read(len(MAGIC)) == MAGIC
+    reads_symbols = isinstance(run_config(path), TaskRun)
     size = sum((path / name).stat().st_size for name in (WEIGHTS, VOCABULARY))
     return {
         **model_data("", describe_model(path), config, aligner),
-        "browser_bytes": None if has_pair else size,
+        "browser_bytes": None if has_pair or reads_symbols else size,
     }
 
 

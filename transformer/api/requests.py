@@ -6,19 +6,37 @@ compares the two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from transformer.api.door import Rule, accepts, choice, flag, form, several, text, title, whole
-from transformer.api.traces import ABLATIONS
 from transformer.figures.state import FIELDS, state_of
 from transformer.inference.options import EXTRA_LENGTH, MAX_SOURCE
+from transformer.measures import KINDS
 from transformer.measures.head_codes import HEADS_FORM
 from transformer.measures.registry import VECTORS
 
+Sentence = TypeVar("Sentence", bound="SentenceRequest")
 MAX_CHARACTERS = 20_000
 """Longer text is rejected before tokenization, which takes time."""
 MAX_BEAM_SIZE = 12
+ABLATIONS = {
+    "zero": "Zero ablation",
+    "uniform": "Uniform attention",
+    "mean": "Mean ablation",
+}
+"""What heads can do instead of what they do: name and label."""
+_WEIGHT = r"\d{1,4}x(100|[1-9]\d?)"
+_NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
+EDITED_ROW_FORM = (
+    rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT}(,{_WEIGHT})*)?",
+    'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',
+)
+POSITIONS_FORM = (_NUMBERS, 'positions with commas, like "0,3"')
+PATCH_FORM = (
+    rf"([a-z_.\d]{{1,60}}:{_NUMBERS}:{_NUMBERS})?",
+    'a hook point, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
+)
 _PART_FORM = (
     rf"[01]\.({'|'.join(VECTORS)})\.(encoder|decoder|cross)\.\d{{1,3}}\.\d{{1,3}}",
     'side, vector, kind, layer and head, like "0.query.cross.5.2"',
@@ -35,6 +53,19 @@ def _read_start(value: object) -> tuple[tuple[str, Any], ...]:
     return tuple((name, FIELDS[name].read(entry)) for name, entry in value.items())
 
 
+def _read_head(value: object) -> tuple[str, int, int]:
+    numbers = whole(0, 999)
+    try:
+        if not isinstance(value, dict) or len(value) != 3:
+            raise ValueError
+        kind, layer, head = (value[name] for name in ("kind", "layer", "head"))
+        return choice(KINDS).read(kind), numbers.read(layer), numbers.read(head)
+    except (KeyError, ValueError):
+        raise ValueError('a head, like {"kind": "cross", "layer": 5, "head": 1}') from None
+
+
+SENTENCE = text(MAX_CHARACTERS)
+"""Accept a sentence."""
 EXPLORER_FIELDS = Rule(_read_start, "Record<string, string | number>")
 """Accept fields of the explorer's state."""
 
@@ -57,14 +88,34 @@ class SentenceRequest(ModelRequest):
     Attributes:
         prefix: ids of tokens with which the translation must begin.
         beam: beam size; 1 is greedy decoding.
-        off: heads that are changed, such as "e3.2,c5"; ablation: how, one of `traces.ABLATIONS`.
+        off: heads that are changed, such as "e3.2,c5"; ablation: how, one of `ABLATIONS`.
+        edited_row: a row of one head with attention weights in percent for its keys.
+        masked_tokens: positions of the source that no head can attend to.
+        patch: a hook point whose activations at some positions come from the sentence `other`,
+            which is by default the same one.
     """
 
-    text: str = accepts(text(MAX_CHARACTERS))
+    text: str = accepts(SENTENCE)
     prefix: tuple[int, ...] = accepts(several(whole(0, 10_000_000), MAX_SOURCE + EXTRA_LENGTH), ())
     beam: int = accepts(whole(1, MAX_BEAM_SIZE), 1)
     off: str = accepts(form(*HEADS_FORM), "")
     ablation: str = accepts(choice(ABLATIONS), "zero")
+    edited_row: str = accepts(form(*EDITED_ROW_FORM), "")
+    masked_tokens: str = accepts(form(*POSITIONS_FORM), "")
+    patch: str = accepts(form(*PATCH_FORM), "")
+    other: str = accepts(SENTENCE, "")
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What changes the model; empty for nothing."""
+        changes = (self.off, self.edited_row, self.masked_tokens, self.patch)
+        details = (self.off and self.ablation, self.patch and self.other)
+        return (*changes, *details) if any(changes) else ()
+
+    def unchanged(self: Sentence, **fields: Any) -> Sentence:
+        """Return the request without changes of the model, with these fields."""
+        nothing = dict.fromkeys(("off", "edited_row", "masked_tokens", "patch", "other"), "")
+        return replace(self, **{**nothing, **fields})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +134,8 @@ class GlanceRequest(SentenceRequest):
 class ExploreRequest(SentenceRequest):
     """All heads of a translation, and of a second one to compare with.
 
-    The second has a token forced (`force`), or another text (`other`), or the heads `off` changed;
-    the first of these that is given.
+    The second has a token forced (`force`), or another text (`other`, unless `patch` uses it), or
+    the changes of the model; the first of these that is given.
 
     Attributes:
         force: a step of the translation and the id of a token, such as "2:1234".
@@ -93,7 +144,6 @@ class ExploreRequest(SentenceRequest):
         number: not used; a client can number its requests.
     """
 
-    other: str = accepts(text(MAX_CHARACTERS), "")
     force: str = accepts(form(*FIELDS["force"].form), "")
     start: tuple[tuple[str, Any], ...] = accepts(EXPLORER_FIELDS, ())
     visit: int = accepts(whole(0, 10**9), 0)
@@ -109,6 +159,18 @@ class PartRequest(ExploreRequest):
     """
 
     name: str = accepts(form(*_PART_FORM))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellsRequest(SentenceRequest):
+    """The cells of a head.
+
+    Attributes:
+        row: the row whose cells are blanked one at a time; -1 for none.
+    """
+
+    head: tuple[str, int, int] = accepts(Rule(_read_head, "HeadOfKind"))
+    row: int = accepts(whole(-1, 9999), -1)
 
 
 @dataclass(frozen=True, kw_only=True)

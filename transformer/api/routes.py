@@ -22,6 +22,7 @@ import transformer
 from transformer.api import answers, client_data, models
 from transformer.api.door import MAX_BYTES, Refusal, quoted, read, refuse_size
 from transformer.api.requests import (
+    CellsRequest,
     ExploreRequest,
     GlanceRequest,
     ModelRequest,
@@ -60,13 +61,15 @@ KINDS = {
     "ask/glance": Kind(GlanceRequest, answers.glance),
     "ask/explore": Kind(ExploreRequest, answers.explore),
     "ask/part": Kind(PartRequest, answers.part),
-    "ask/heads": Kind(SentenceRequest, answers.heads),
+    "ask/change": Kind(SentenceRequest, answers.change),
+    "ask/importance": Kind(SentenceRequest, answers.importance),
+    "ask/cells": Kind(CellsRequest, answers.cells),
     "ask/case": Kind(SentenceRequest, answers.case),
     "translate": Kind(SentenceRequest, answers.translate),
     "trace": Kind(TraceRequest, answers.trace),
 }
 """The requests to a model, by their paths below `/api/`."""
-NEVER_REPLACED = ("ask/load", "ask/part", "ask/case", "translate", "trace")
+NEVER_REPLACED = ("ask/load", "ask/part", "ask/cells", "ask/case", "translate", "trace")
 """Requests of which one tab may need several at the same time."""
 _threads = ThreadPoolExecutor(THREADS, "api")
 

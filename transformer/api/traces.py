@@ -9,13 +9,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from transformer.analysis.interventions.switching import (
-    named_heads,
-    site,
-    switched_off,
-    to_mean,
-    uniform,
-)
+from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.api.fair_slots import FairSlots
 from transformer.api.models import Model
 from transformer.api.sized_cache import SizedCache
@@ -28,12 +22,6 @@ MAX_BYTES = 48_000_000
 MAX_CPU_SECONDS = 10
 """Seconds of CPU time that one request or one rerun of a page may take. Beam search with size 4 for
 a translation of 500 tokens takes 2 seconds with the checkpoint en-fr."""
-ABLATIONS = {
-    "zero": "Zero ablation",
-    "uniform": "Uniform attention",
-    "mean": "Mean ablation",
-}
-"""What can be done to heads instead of what they do: name and label."""
 cpu_slots = FairSlots(os.cpu_count() or 1)
 """Every translation takes one of these slots, so that visitors share the processors."""
 
@@ -82,34 +70,31 @@ def cached_trace(
     text: str,
     options: Mapping[str, Any],
     names: Sequence[str] = (),
+    changes: Hashable = (),
+    make_hooks: Callable[[], Hooks | None] = lambda: None,
 ) -> CachedTrace:
     """Return a trace from the cache, or translate and trace the text.
 
     Args:
         visitor: for whom it is computed; visitors take turns.
-        options: those of `Translator.trace`, and `off`, heads that are changed as `ablation` says
-            (see `changed_heads`).
+        options: those of `Translator.trace`.
         names: hook points to record, by default all weights.
+        changes: identifies what `make_hooks` returns, which is called for a new trace only.
 
     Raises:
-        ValueError: if the text is empty or too long, the options do not fit, or the model does not
-            have a head.
+        ValueError: if the text is empty or too long, or the options do not fit.
     """
     names = names or [n for n in model.translator.model.hook_names if n.endswith("hook_weights")]
-    off, ablation = options.get("off", ""), options.get("ablation", "zero")
-    search = {n: value for n, value in options.items() if n not in ("off", "ablation")}
-    changes = (off, ablation) if off else ()
-    key = (model.hash, text, *sorted(search.items()), *changes, *names)
+    key = (model.hash, text, *sorted(options.items()), changes, *names)
     if (known := _traces.get(key)) is not None:
         return known
-    # Before the computation, because it may need a trace itself.
-    hooks = changed_heads(visitor, model, text, search, off, ablation)
+    hooks = make_hooks()  # before the computation, because it may need traces itself
 
     def make() -> CachedTrace:
-        trace = model.translator.trace(text, names=names, hooks=hooks, **search)
+        trace = model.translator.trace(text, names=names, hooks=hooks, **options)
         return CachedTrace(trace, model.name)
 
-    return get_or_make(visitor, key, partial(_with_length_penalty, model, key, search, make))
+    return get_or_make(visitor, key, partial(_with_length_penalty, model, key, options, make))
 
 
 def _with_length_penalty(
@@ -170,25 +155,3 @@ def heads_off(model: Model, off: str) -> Hooks | None:
     """
     config = model.translator.model.config
     return switched_off(config, named_heads(config, off)) if off else None
-
-
-def changed_heads(
-    visitor: str, model: Model, text: str, search: Mapping[str, Any], off: str, ablation: str
-) -> Hooks | None:
-    """Return the hooks that change the heads `off` as one of `ABLATIONS`; None for no head.
-
-    Args:
-        search: options of the translation, over which "mean" takes the mean.
-
-    Raises:
-        ValueError: for a head that the model does not have.
-    """
-    if not off or ablation == "zero":
-        return heads_off(model, off)
-    config = model.translator.model.config
-    heads = named_heads(config, off)
-    if ablation == "uniform":
-        return uniform(config, heads)
-    sites = dict.fromkeys(site(kind, layer, "heads") for kind, layer, _ in heads)
-    original = cached_trace(visitor, model, text, search).trace
-    return to_mean(config, heads, [hook_points(visitor, model, original, [*sites])])

@@ -12,15 +12,18 @@ interface SentenceRequest extends ModelRequest {
   beam?: number; // beam size; 1 is greedy decoding
   off?: string; // heads that are changed, such as "e3.2,c5"
   ablation?: "zero" | "uniform" | "mean"; // how they are changed
+  edited_row?: string; // a row of one head with weights in percent for its keys, such as "c5.1.3:0x70,4x30"
+  masked_tokens?: string; // positions of the source that no head can attend to, such as "0,3"
+  patch?: string; // a hook point whose activations come from the sentence `other`, such as "encoder.hook_memory:1:1"
+  other?: string; // another sentence
 }
 
 interface GlanceRequest extends SentenceRequest {
   with_alternatives?: boolean; // of every word
 }
 
-// A second translation to compare with has a token forced, or another text, or the heads `off` changed.
+// A second translation to compare with has a token forced, or is that of the other sentence, or of the changed model.
 interface ExploreRequest extends SentenceRequest {
-  other?: string;
   force?: string; // a step of the translation and the id of a token, such as "2:1234"
   start?: Record<string, string | number>; // fields of the explorer's state, where they differ from the defaults
   visit?: number; // a view that is already on screen takes over `start` if this number has changed
@@ -29,6 +32,17 @@ interface ExploreRequest extends SentenceRequest {
 
 interface PartRequest extends ExploreRequest {
   name: string; // side, vector, kind of attention, layer and head, such as "0.query.cross.5.2"
+}
+
+interface HeadOfKind {
+  kind: Kind;
+  layer: number;
+  head: number;
+}
+
+interface CellsRequest extends SentenceRequest {
+  head: HeadOfKind;
+  row?: number; // whose cells are blanked one at a time; -1 for none
 }
 
 interface LessonRequest extends ModelRequest {
@@ -42,14 +56,15 @@ interface Requests {
   glance: GlanceRequest;
   explore: ExploreRequest;
   part: PartRequest;
-  heads: SentenceRequest;
+  change: SentenceRequest;
+  importance: SentenceRequest;
+  cells: CellsRequest;
   lesson: LessonRequest;
   packedLesson: { lesson: string; bytes: Uint8Array }; // a lesson's sentence that the page has packed
 }
 
 type Question = import("../trace/questions/case.js").Question;
 type QuestionReply = { question?: Question; missing?: string }; // or why the sentence shows nothing to ask about
-type TranslationSummary = { text: string; score: number; finished: boolean };
 
 interface Answers {
   models: SiteData;
@@ -57,7 +72,9 @@ interface Answers {
   glance: Uint8Array; // packed: trace, alternatives, unknown words
   explore: { bytes: Uint8Array; refused: string }; // packed, and why a token cannot be forced
   part: import("../trace/packing.js").PackedPart;
-  heads: { board: Uint8Array; original: TranslationSummary; altered: TranslationSummary };
+  change: Uint8Array; // packed: the sentence as it is and under the changed model, and what that model writes
+  importance: [string, number][]; // code of a head, and how much less probable the translation is without it, in nats
+  cells: { norms: number[]; effects: number[][] }; // of all cells of the head; of the cells of the row, by token
   lesson: QuestionReply & { text?: string };
   packedLesson: QuestionReply;
 }

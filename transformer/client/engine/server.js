@@ -5,7 +5,7 @@ import { unpackCase } from "../trace/questions/case.js";
 import { questionOf } from "../trace/questions/questions.js";
 import { headerOf, unpack } from "../trace/packing.js";
 
-const PARALLEL_KINDS = ["models", "load", "part"]; // a newer request does not replace an older one
+const PARALLEL_KINDS = ["models", "load", "part", "cells"]; // a newer request does not replace an older one
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000]; // before a request is sent again
 const TEMPORARY = [408, 429, 502, 503, 504]; // statuses after which it is
 const REPLACED = 409;
@@ -63,11 +63,9 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
       return part;
     },
 
-    async heads(request, signal) {
-      const board = await bytes("ask/heads", request, signal);
-      const { original, altered } = headerOf(board);
-      return { board, original, altered };
-    },
+    change: (request, signal) => bytes("ask/change", request, signal),
+    importance: async (request, signal) => JSON.parse(await text("ask/importance", request, signal)),
+    cells: async (request, signal) => JSON.parse(await text("ask/cells", request, signal)),
 
     // The server sends traces, and the question is made here.
     async lesson({ model, lesson, texts }, signal) {

@@ -51,12 +51,11 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "")
         ValueError: see `read`; also if no translation can begin with `prefix`, or for a head that
             the model does not have.
     """
-    options: dict[str, Any] = {"method": "greedy"}
-    if prefix:
-        options["prefix"] = prefix
-    if off:
-        options["off"] = off
-    return traces.cached_trace(visitor.ensure_id(), model, text, options)
+    options: dict[str, Any] = {"method": "greedy", **({"prefix": prefix} if prefix else {})}
+    visitor_id = visitor.ensure_id()
+    return traces.cached_trace(
+        visitor_id, model, text, options, (), off, lambda: heads_off(model, off)
+    )
 
 
 def comparison(model: Model, view: View) -> CachedTrace:

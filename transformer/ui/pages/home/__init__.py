@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transformer.api.client_data import DEPTHS as DEPTHS
-from transformer.api.traces import ABLATIONS as ABLATIONS
+from transformer.api.requests import ABLATIONS as ABLATIONS
 from transformer.measures.head_codes import HEADS_FORM
 from transformer.ui.base.address import View, explorer_field, field
 from transformer.ui.base.registry import HOME, Page
