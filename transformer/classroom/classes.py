@@ -34,19 +34,17 @@ class Classes:
     def __init__(
         self,
         token: str,
-        max_classes: int = 20,
         max_members: int = 60,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
         Args:
             token: the teacher's token, which opens a class.
-            max_classes: maximum number of open classes.
             max_members: maximum number of students in a class.
             clock: monotonic clock in seconds.
         """
         self._token, self._clock = token, clock
-        self._max_classes, self._max_members = max_classes, max_members
+        self._max_members = max_members
         self._lock = threading.RLock()
         self._by_code: dict[str, Classroom] = {}
         self._by_visitor: dict[str, Classroom] = {}  # students and teachers
@@ -61,8 +59,7 @@ class Classes:
         """Open a class with this visitor as its teacher.
 
         Raises:
-            ClassroomError: for a wrong token, if there are too many classes, and if the visitor is
-                in a class already.
+            ClassroomError: for a wrong token, and if the visitor is in a class already.
         """
         name = read_name(name)
         self._end_idle()
@@ -73,11 +70,6 @@ class Classes:
                     "console where the app was started."
                 )
             self._require_no_class(visitor)
-            if len(self._by_code) >= self._max_classes:
-                raise ClassroomError(
-                    f"There are {self._max_classes} classes, as many as this app allows; close "
-                    "one, or raise classes in limits.toml."
-                )
             code = new_code()
             while code in self._by_code:
                 code = new_code()

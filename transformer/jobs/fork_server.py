@@ -2,6 +2,10 @@
 
 Importing PyTorch takes about 150 MB and two seconds in every process; a fork shares the memory and
 starts at once. Only on Linux: on other systems `worker_pool` starts an interpreter for each worker.
+
+The fork server of `multiprocessing` runs the app's main script in every worker, which imports
+Streamlit (54 MB of its own memory for a worker instead of 8), and reports all workers as ended
+when the fork server itself is killed.
 """
 
 from __future__ import annotations
@@ -26,18 +30,17 @@ IMPORTED_BEFORE = "transformer.training.train_folder"
 """Module that is imported before the first fork, PyTorch and the trainer with it."""
 _MAX_MESSAGE = 1 << 16  # bytes of a request: the settings of a worker
 
-_servers: dict[int, ForkServer] = {}
-"""Fork servers by niceness, which a process cannot lower."""
+_server: ForkServer | None = None
 _lock = threading.Lock()
 
 
 class ForkServer:
     """A process that forks workers; it ends when this process does."""
 
-    def __init__(self, environment: Mapping[str, str], nice: int) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
         self._requests, child_end = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with child_end:
-            serving = f"import {__name__} as server; server.serve({child_end.fileno()}, {nice})"
+            serving = f"import {__name__} as server; server.serve({child_end.fileno()})"
             self.process = subprocess.Popen(
                 [sys.executable, "-c", serving],
                 stdin=subprocess.DEVNULL,
@@ -65,17 +68,16 @@ def fork_worker(settings: Mapping[str, Any], environment: Mapping[str, str]) -> 
     Args:
         environment: of the fork server, if this is its first worker.
     """
-    nice, message = settings["nice"], json.dumps(settings).encode()
+    global _server
     child_input, to_child = os.pipe()
     from_child, child_output = os.pipe()
     try:
         with _lock:
-            server = _servers.get(nice)
-            if server is None or server.process.poll() is not None:
-                if server:
-                    server.close()
-                server = _servers[nice] = ForkServer(environment, nice)
-            server.request(message, [child_input, child_output])
+            if _server is None or _server.process.poll() is not None:
+                if _server:
+                    _server.close()
+                _server = ForkServer(environment)
+            _server.request(json.dumps(settings).encode(), [child_input, child_output])
     except OSError:
         os.close(to_child)
         os.close(from_child)
@@ -87,15 +89,14 @@ def fork_worker(settings: Mapping[str, Any], environment: Mapping[str, str]) -> 
 
 
 @atexit.register
-def _close_all() -> None:
+def _close() -> None:
     with _lock:
-        while _servers:
-            _servers.popitem()[1].close()
+        if _server:
+            _server.close()
 
 
-def serve(descriptor: int, nice: int) -> None:
+def serve(descriptor: int) -> None:
     """Fork a worker for each request at a socket until the app has ended."""
-    os.nice(nice)
     importlib.import_module(IMPORTED_BEFORE)
     gc.collect()
     gc.freeze()  # the garbage collector of a fork would write to the shared pages
@@ -124,6 +125,7 @@ def _execute(message: bytes, descriptors: Sequence[int]) -> NoReturn:
             os.dup2(descriptor, number)
             os.close(descriptor)
         settings = json.loads(message)
+        os.nice(settings["nice"])
         torch.set_num_threads(settings["threads"])
         code = worker.main(settings)
     except BaseException:

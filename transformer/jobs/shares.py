@@ -1,8 +1,7 @@
 """Fair-share quotas of visitors and addresses, and the order of the queue.
 
 A visitor is identified by a cookie, which can be deleted; an address is harder to change, but a
-class may share one. So a visitor's quota is small, an address gets at most half, and the first
-request of an address is accepted even if the capacity is used up.
+class may share one. So a visitor's quota is small, and an address gets at most half of the queue.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def check_quotas(
         holders: the requester of each existing item.
         advice: what the requester can do, for the message.
         quotas: of the `visitor`, of the `address` and in `total`: the number, and what is used,
-            with a placeholder for its number. First requests of new addresses may double the total.
+            with a placeholder for its number.
     """
     address = requester.address
     used = {
@@ -57,8 +56,7 @@ def check_quotas(
     for name, (quota, usage) in quotas.items():
         if name == "address" and not address:
             continue
-        is_newcomer = name == "total" and address and not used["address"] and count == 1
-        if used[name] + count > (2 * quota if is_newcomer else quota):
+        if used[name] + count > quota:
             usage = usage.format(f"{used[name]:,}")
             raise JobError(f"{usage} and this app allows {quota:,}: {advice}")
 

@@ -90,4 +90,4 @@ def _limits() -> Limits:
 def _classes(_: str) -> Classes:
     limits = _limits()
     token = limits.teacher_token or generated_token()
-    return Classes(token, max_classes=limits.classes, max_members=limits.class_members)
+    return Classes(token, max_members=limits.class_members)
