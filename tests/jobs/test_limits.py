@@ -33,7 +33,7 @@ def test_the_memory_limit_of_a_container_is_used(tmp_path: Path) -> None:
 
 def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text("workers = 3\nminutes = 2.5\n")
+    file.write_text("workers = 3\nminutes = 2.5\n", encoding="utf-8-sig")  # as Notepad writes it
     monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
     limits = Limits.load()
     assert (limits.processes, limits.minutes, limits.queued) == (3, 2.5, Limits().queued)
@@ -58,6 +58,7 @@ def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("workers = 65", "workers must be 0 to 64, not 65"),
         ("nice = 20", "nice must be 0 to 19, not 20"),
         ("queued = 0", "queued must be at least 1, not 0"),
+        ("memory = 1", "memory must be at least 500,000,000, not 1"),
         ("minutes = nan", "minutes must be a finite number, not nan"),
         ("minutes = inf", "minutes must be a finite number, not inf"),
         ('minutes = "two"', "minutes must be a finite number, not 'two'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.pages.conftest import (
@@ -25,8 +26,11 @@ from tests.pages.train_visits import (
     write_checkpoint,
     write_run,
 )
+from transformer.figures.moments import MATRICES, NUMBERS
 from transformer.jobs import JobError, Jobs
 from transformer.training.recipe import make_run_config
+
+TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
 
 
 def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs) -> None:
@@ -138,6 +142,33 @@ def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jo
     assert figures["Tokens per second"] == "200"
     assert "Step 2, about 4 s left" in visible_text(app)
     assert ">a b c</th><td>c b a</td><td></td><td>wrong</td>" in visible_text(app)
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("metrics.jsonl", {"step": 1, "loss": "x", "sequence_accuracy": [1], "tokens": 10**400}),
+        ("metrics.jsonl", {"step": "x", "valid_loss": 1.0}),
+        ("examples.jsonl", {"step": 1, "examples": ["x"]}),
+        ("examples.jsonl", {"step": 1, "examples": [{"src": 1, "tgt": "", "output": ""}]}),
+        ("snapshots/labels.json", [{"src": "x"}]),
+        ("inspect.json", {"name": "x", "t": "x", "before": 1}),
+        ("inspect.json", dict.fromkeys(("name", *NUMBERS, *MATRICES), 1)),
+        ("state.json", {"status": "finished", "reason": 1, "step": "x", "threads": 2, "torch": 1}),
+    ],
+)
+def test_files_of_the_wrong_shape_are_ignored(
+    visit: Visit, jobs: Jobs, file: str, content: object
+) -> None:
+    """Such as those that somebody has edited; the page once stayed empty without a reason."""
+    name = submit_run(jobs)
+    path = write_run(jobs, name, "finished")
+    write_checkpoint(path)
+    jobs.folder(name).write_snapshot(2, {"0.cross": np.full((2, 4, 2, 2), 0.5)}, [TOKENS])
+    (path / file).write_text(f"{json.dumps(content)}\n")
+    for app in (visit(PAGE, run=name), visit(PAGE)):
+        assert not app.exception
+    assert "A run" in " ".join(link.proto.label for link in app.get("page_link"))
 
 
 def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(

@@ -52,7 +52,10 @@ def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
     assert run.snapshots()[-1] == 6
     card = (run.checkpoint_path / "README.md").read_text()
     assert "300 pairs (the task reverse with n_train=300" in card
+    files = {path: path.read_bytes() for path in tmp_path.glob("*.jsonl")}
+    assert len(files) == 2
     assert train_run(tmp_path) == "finished"  # a second call does nothing
+    assert {path: path.read_bytes() for path in files} == files
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:

@@ -149,10 +149,9 @@ def test_nonfinite_loss_fails_the_run(make_trainer: MakeTrainer) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a process cannot send itself signals")
-@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_ends_the_run_after_a_step(
-    signal_number: signal.Signals, make_trainer: MakeTrainer
-) -> None:
+@pytest.mark.parametrize("signal_name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_signal_ends_the_run_after_a_step(signal_name: str, make_trainer: MakeTrainer) -> None:
+    signal_number = getattr(signal, signal_name)
     handler_before = signal.getsignal(signal_number)
 
     trainer = make_trainer(report=call_at(7, lambda: os.kill(os.getpid(), signal_number)))

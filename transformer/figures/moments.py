@@ -28,10 +28,17 @@ def moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
     of which the first 16 by 16 are shown). NaN and infinity are shown as such.
 
     Raises:
-        ValueError: if an entry is missing, or the matrices differ in size.
+        ValueError: if an entry is missing or no number, or the matrices differ in size.
     """
     if not update:
         return {"name": ""}
+    try:
+        return _moments_data(update)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"The update has a value of the wrong type: {error}.") from error
+
+
+def _moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
     missing = [key for key in ("name", *NUMBERS, *MATRICES) if key not in update]
     if missing:
         raise ValueError(f"The update has no {missing[0]!r}; it needs {', '.join(NUMBERS)} and "

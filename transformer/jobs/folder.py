@@ -111,9 +111,8 @@ class JobFolder(RunFolder):
             return 0
 
     def last_lines(self) -> list[dict[str, Any]]:
-        """Return the last complete step lines of metrics.jsonl."""
-        lines = self.metrics(_TAIL_BYTES)
-        return [line for line in lines if is_number(line.get("step"))]
+        """Return the last complete lines of metrics.jsonl."""
+        return self.metrics(_TAIL_BYTES)
 
     def last_step(self) -> int:
         """Return the last step in metrics.jsonl."""

@@ -27,6 +27,8 @@ CGROUP_FILES = (
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
 """Files with a container's memory limit on Linux: cgroups v2 and v1."""
+MIN_WORKER_MEMORY = 500_000_000
+"""Bytes that a training process may need for PyTorch and a small model."""
 TWO_RUNS_MEMORY = 4_000_000_000
 """Memory from which a machine trains two runs at once by default, in bytes."""
 KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
@@ -92,7 +94,7 @@ class Limits(Record):
         queued: maximum queued runs of all visitors.
         runs_per_visitor: maximum stored runs of one visitor, in any state.
         runs_per_address: the same for all visitors of one network address; an address may have half
-            of the queue, and one without runs can always queue one.
+            of the queue.
         disk_free: bytes that new runs must leave free on the disk.
         pass_minutes: maximum minutes of one measurement over a corpus.
         upload_bytes: maximum bytes of the files uploaded with one run.
@@ -100,7 +102,6 @@ class Limits(Record):
             enforce it (Linux without a graphics card).
         model_bytes: maximum bytes of models that the pages keep loaded, including copies for
             decoding; the one unused for longest is unloaded first.
-        classes: maximum number of open classes.
         class_members: maximum number of students in a class.
         teacher_token: the token that opens a class; "": a new one is printed at every start.
         frame_ancestors: origins of other sites that may show the app in a frame, such as a learning
@@ -126,7 +127,6 @@ class Limits(Record):
     upload_bytes: int = 5_000_000
     memory: int = 3_000_000_000
     model_bytes: int = 900_000_000
-    classes: int = 20
     class_members: int = 60
     teacher_token: str = field(default="", repr=False)
     frame_ancestors: str = ""
@@ -149,8 +149,10 @@ class Limits(Record):
             if maximum := {"workers": 64, "nice": 19}.get(name):
                 if not 0 <= value <= maximum:
                     raise ValueError(f"{name} must be 0 to {maximum}, not {value}")
-            elif not 1 <= value < math.inf:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+                continue
+            minimum = MIN_WORKER_MEMORY if name == "memory" else 1
+            if not minimum <= value < math.inf:
+                raise ValueError(f"{name} must be at least {minimum:,}, not {value:,}")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
@@ -164,7 +166,7 @@ class Limits(Record):
         if not given_path and not file.exists():
             return cls()
         try:
-            values = tomllib.loads(file.read_text(encoding="utf-8"))
+            values = tomllib.loads(file.read_text(encoding="utf-8-sig"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{file} cannot be read: {error}") from error
         try:

@@ -21,6 +21,7 @@ from typing import Any, TextIO
 from transformer.jobs.errors import JobError
 from transformer.jobs.queue import Claim, Kind, Queue
 from transformer.training.run_folder import out_of_memory
+from transformer.training.signals import stop_signals
 
 QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for jobs that another app has queued
 CONTROL_POLL_SECONDS = 0.1  # seconds between two checks of what may end a job
@@ -247,7 +248,7 @@ def main(settings: dict[str, Any]) -> int:
     os.dup2(2, 1)  # what a job prints is no report
     print(json.dumps({"pid": os.getpid()}), file=reports, flush=True)
     worker = Worker(Queue(Path(settings["root"]), kind), settings["worker"], reports)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in stop_signals():
         signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()
     module, function = kind.execute.split(":")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from tqdm import tqdm
@@ -16,8 +16,10 @@ LOG_INTERVAL_SECONDS = 30.0  # seconds between two lines, if standard error is n
 
 
 def log(text: str) -> None:
-    """Print a sentence for the user to standard error, with control characters escaped."""
-    print(escape_controls(text), file=sys.stderr, flush=True)
+    """Print a sentence for the user to standard error, with control characters escaped; nothing if
+    the terminal was closed, so that a run can still save."""
+    with suppress(OSError):
+        print(escape_controls(text), file=sys.stderr, flush=True)
 
 
 class Console(AbstractContextManager["Console"]):

@@ -305,12 +305,13 @@ class RunFolder:
                 self._snapshot_path(later_step).unlink(missing_ok=True)
 
     def metrics(self, last_bytes: int = 0) -> list[dict[str, Any]]:
-        """Return all complete lines, or (above 0) those of the `last_bytes` of the file."""
-        return _read_json_lines(self.metrics_path, last_bytes)
+        """Return all complete lines, or (above 0) those of the `last_bytes` of the file; see
+        `parse_metrics`."""
+        return parse_metrics(_read_lines(self.metrics_path, last_bytes))
 
     def examples(self) -> list[dict[str, Any]]:
-        """Return the lines of examples.jsonl, in order."""
-        return _read_json_lines(self.examples_path)
+        """Return the lines of examples.jsonl, in order; lines of another shape are left out."""
+        return [line for line in _json_lines(_read_lines(self.examples_path)) if _is_examples(line)]
 
     def snapshots(self) -> list[int]:
         """Return the steps that have a snapshot, in order."""
@@ -330,7 +331,12 @@ class RunFolder:
             labels = json.loads((self.snapshots_path / "labels.json").read_bytes())
         except (OSError, ValueError, RecursionError):
             return []
-        return labels if isinstance(labels, list) else []
+        names = ("src", "tgt", "predicted")
+        valid = isinstance(labels, list) and all(
+            isinstance(label, dict) and all(_is_text_list(label.get(name)) for name in names)
+            for label in labels
+        )
+        return labels if valid else []
 
     def inspect(self) -> dict[str, Any]:
         """Return the last recorded update of the inspected matrix (`Moments`); empty if none."""
@@ -365,7 +371,45 @@ class RunFolder:
         return _read(self.path / name)
 
 
-def parse_json_lines(content: bytes) -> list[dict[str, Any]]:
+def parse_metrics(content: bytes) -> list[dict[str, Any]]:
+    """Return the lines of metrics.jsonl that have a step, with the values that are numbers, or
+    tables of numbers by name."""
+    return [
+        {name: value for name, value in line.items() if _is_figure(value)}
+        for line in _json_lines(content)
+        if _is_step(line.get("step"))
+    ]
+
+
+def _is_figure(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(figure, float | int) for figure in value.values())
+    return isinstance(value, float) or _is_step(value)
+
+
+def _is_step(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
+
+
+def _is_examples(line: Mapping[str, Any]) -> bool:
+    texts, examples = ("src", "tgt", "output"), line.get("examples")
+    return (
+        _is_step(line.get("step"))
+        and isinstance(examples, list)
+        and all(
+            isinstance(example, dict)
+            and "right" in example
+            and all(isinstance(example.get(name), str) for name in texts)
+            for example in examples
+        )
+    )
+
+
+def _is_text_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _json_lines(content: bytes) -> list[dict[str, Any]]:
     """Return the JSON objects of the lines; invalid or incomplete lines are left out."""
     lines = []
     for raw in content.splitlines():
@@ -378,20 +422,25 @@ def parse_json_lines(content: bytes) -> list[dict[str, Any]]:
     return lines
 
 
-def _read_json_lines(path: Path, last_bytes: int = 0) -> list[dict[str, Any]]:
+def _read_lines(path: Path, last_bytes: int = 0) -> bytes:
+    """Return the file from the first line that begins in its `last_bytes`, or (0) all of it."""
     try:
         with path.open("rb") as file:
             start = max(0, file.seek(0, 2) - last_bytes) if last_bytes else 0
             file.seek(start)
             content = file.read()
     except OSError:
-        return []
-    return parse_json_lines(content.partition(b"\n")[2] if start else content)
+        return b""
+    return content.partition(b"\n")[2] if start else content
 
 
 def _drop_lines_after(step: int, path: Path) -> None:
-    lines = [json.dumps(line) for line in _read_json_lines(path) if line["step"] <= step]
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    lines = [
+        f"{json.dumps(line)}\n"
+        for line in _json_lines(_read_lines(path))
+        if _is_step(line.get("step")) and line["step"] <= step
+    ]
+    write_text(path, "".join(lines))
 
 
 def _append(path: Path, line: Mapping[str, Any]) -> None:

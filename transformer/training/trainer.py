@@ -13,7 +13,7 @@ from typing import Any, Literal
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.text.files import Stamp, file_stamp
+from transformer.text.files import Stamp, file_stamp, read_json_or_empty
 from transformer.training.learner import MixedPrecision, limit_threads, numeric_environment
 from transformer.training.run_folder import (
     LoopState,
@@ -23,6 +23,7 @@ from transformer.training.run_folder import (
     as_training_error,
 )
 from transformer.training.schedule import learning_rate
+from transformer.training.signals import stop_signals
 
 CONTROL_POLL_SECONDS = 0.1  # minimum time between two checks of control.json
 VALID_EVERY = 500  # steps between two computations of the validation loss, by default
@@ -101,18 +102,15 @@ class RunControl:
 
     @contextlib.contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Within the block the clock runs, and SIGINT and SIGTERM are requests to stop, so that the
-        run can finish its step."""
+        """Within the block the clock runs, and the signals of Ctrl-C, of the system's end and of a
+        closed terminal are requests to stop, so that the run can finish its step."""
 
         def on_signal(number: int, frame: FrameType | None) -> None:
             self._signal_received = True
 
         self._started = time.perf_counter() - self.loop.seconds
         try:
-            old_handlers = {
-                number: signal.signal(number, on_signal)
-                for number in (signal.SIGINT, signal.SIGTERM)
-            }
+            old_handlers = {number: signal.signal(number, on_signal) for number in stop_signals()}
         except ValueError:  # only the main thread may handle signals
             old_handlers = {}
         try:
@@ -182,7 +180,7 @@ class Trainer:
         self.run, self.config, self.task, self.report = run, config, task, report
         self.learner, self.loop = task.learner, task.loop
         self.control = RunControl(run, config, self.loop)
-        self._saved_step = -1
+        self._saved_step = self._finished_step = -1
         self._environment: dict[str, Any] = {}
 
     def train(self) -> Status:
@@ -212,6 +210,9 @@ class Trainer:
 
     def _rewind(self) -> None:
         """Load the last save and delete what a killed run wrote after it."""
+        state = read_json_or_empty(self.run.path / "state.json")
+        if state.get("status") == "finished":
+            self._finished_step = self.loop.step
         if self.loop.step:
             self.learner.load(self.run)
         self.run.rewind(self.loop.step)
@@ -226,7 +227,7 @@ class Trainer:
             if control.save_requested:
                 self._save()
             if reason := control.end_reason():
-                if not control.requested_end:
+                if not control.requested_end and loop.step != self._finished_step:
                     self._evaluate_if_due(final=True)
                 return reason
             self._evaluate_if_due()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.api.sized_cache import SizedCache
-from transformer.training.run_folder import RunFolder, parse_json_lines
+from transformer.training.run_folder import RunFolder, parse_metrics
 
 MAX_LINES = 20_000
 """Maximum lines of steps of a run in memory; beyond it every second one is dropped."""
@@ -48,13 +48,11 @@ class MetricsTail:
                 return []
             complete_lines = new_bytes[: new_bytes.rfind(b"\n") + 1]
             self._n_bytes_read += len(complete_lines)
-            for line in parse_json_lines(complete_lines):
+            for line in parse_metrics(complete_lines):
                 self._append(line)
             return list(self.lines)
 
     def _append(self, line: dict[str, Any]) -> None:
-        if not isinstance(line.get("step"), int):
-            return
         if "loss" in line:
             self._n_losses += 1
             if self._n_losses % self._stride:

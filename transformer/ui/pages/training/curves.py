@@ -15,7 +15,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.measures.film_steps import film_steps
 from transformer.ui.pages.training.probes import probe_links
 from transformer.ui.services.memory_cache import cached
-from transformer.ui.widgets import display_names
+from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 
@@ -133,5 +133,9 @@ def moments(folder: JobFolder, *, live: bool) -> None:
     if not update and not live:
         return
     st.header("How one matrix changes")
-    data = moments_data(update)
+    try:
+        data = moments_data(update)
+    except ValueError as error:  # inspect.json was edited
+        st.warning(frame.plain(str(error)))
+        return
     _moments(key=f"moments-{folder.name}", data=data)
