@@ -18,7 +18,7 @@ from transformer.figures.views import page as view_page
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 FRAMES = film_frames([*STEPS, 128, 200])
 START = """
-import { filmView } from "./film/film.js";
+import { filmView } from "./views/film/film.js";
 window.createView = filmView;
 window.view = filmView(document.body);
 document.querySelector(".hu").classList.add("hu-file");

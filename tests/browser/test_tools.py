@@ -173,7 +173,7 @@ def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
         folder,
         f"""{TABS}
 import {{ el }} from "./common/base.js";
-import {{ explorerView }} from "./explorer/explorer.js";
+import {{ explorerView }} from "./views/explorer/explorer.js";
         const host = document.createElement("div");
         const root = host.attachShadow({{ mode: "open" }});
         document.body.append(host);
