@@ -29,7 +29,7 @@ def solve_first_case(page: Page) -> None:
     page.get_by_role("button", name="a head of the decoder's self-attention").click()
     page.get_by_role("button", name="Mark the curve of the loss").click()
     expect(page.get_by_text("That is no proof")).to_be_visible()
-    page.get_by_role("button", name="decoder self-attention layer 1, head 1", exact=True).click()
+    page.get_by_role("radio", name="Decoder self-attention, layer 1, head 1").click()
     weights = clinic(page).locator(".hu-clinic-big tbody tr").first.get_by_role("button")
     values = [float(text) for text in weights.all_inner_texts()]
     weights.nth(values.index(max(values[1:]))).click()

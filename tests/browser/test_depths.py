@@ -117,7 +117,7 @@ def test_a_head_is_switched_off_at_one_depth_and_on_at_another(
 
     open_home(page, bundled_app, f"?text={FIRST}")
     wait_for_all_words(page)
-    page.locator(".hu-strip-head").nth(11).click()
+    page.locator(".hu-strip .hu-thumb").nth(11).click()
     wait_until(page, "location.search.includes('off=c1.3')")
     wait_for_script_run(page)
     open_depth(page, "Switch off")
@@ -131,4 +131,4 @@ def test_a_head_is_switched_off_at_one_depth_and_on_at_another(
     wait_for_script_run(page)
     open_depth(page, "Bands")
     wait_for_depth(page, "Bands", FIRST)
-    expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
+    expect(page.locator(".hu-strip .hu-thumb[aria-checked=false]")).to_have_count(0)

@@ -146,7 +146,7 @@ def test_with_reduced_motion_a_word_is_forced_and_a_head_switched_off(
     data = expected_glance(en_fr, text)
     shape = (6, 8, len(data["words"]), len(data["source"]) + 1)
     weights = np.array(data["head_weights"]).reshape(shape)
-    heads = page.locator(".hu-strip-head")
+    heads = page.locator(".hu-strip .hu-thumb")
     expect(heads).to_have_count(48)
     bands = page.locator(".hu-glance-lines path")
     # The last head without which the translation is another one.

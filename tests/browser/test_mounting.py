@@ -15,9 +15,9 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explorer_file import open_html
 from tests.figures.fake_traces import GRID
-from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data
+from transformer.figures.modules import CLIENT
 from transformer.figures.views import COMPONENTS
 
 MOUNT = """async ([code, style]) => {
@@ -107,13 +107,13 @@ def test_views_are_created_once_and_messages_are_sent_one_by_one(empty_page: Pag
     empty_page.evaluate("(data) => { window.run(data); }", data)
     cell.click()
     empty_page.wait_for_function("window.messages.length > 1")
-    choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
+    choice = ["trigger", "choice", {"kind": GRID.kind, "layer": 0, "head": 1}]
     assert empty_page.evaluate("window.messages") == [choice, choice]
 
     """Streamlit sends the messages of one tick as one message for one fragment; a view's fragment
     changes when an element above it appears or disappears."""
     messages = empty_page.evaluate(
         REPORT_IN_ONE_TICK,
-        (Path(figures.__file__).parent / "browser/common/mount.js").read_text("utf-8"),
+        (CLIENT / "common/mount.js").read_text("utf-8"),
     )
     assert messages == [["button"], ["glance"], ["page"], ["button"], ["new-fragment"], ["page"]]

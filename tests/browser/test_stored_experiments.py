@@ -29,8 +29,8 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 ) -> None:
     values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
     labels = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
-    grid = Grid("cross", "One", values, [["", "↔", ""], ["", "", "="]], labels)
-    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("cross", 0, 1))
+    grid = Grid("cross", values, [["", "↔", ""], ["", "", "="]], labels)
+    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", selected=("cross", 0, 1))
     (tmp_path / "grid.html").write_text(view_page("headgrid", data, "Heads"), encoding="utf-8")
     page = new_page(390)
     page.goto((tmp_path / "grid.html").as_uri())
@@ -79,12 +79,12 @@ def test_an_experiment_is_opened_computed_and_found_again_after_a_reload(
     page.reload()
     expect(page.locator(".hu-thumb")).to_have_count(24)
     wait_for_script_run(page)
-    page.locator('[data-cell="encoder 1 2"]').click()
+    page.locator('[data-head="e1.2"]').click()
     expect(
         page.get_by_role("heading", name="Encoder self-attention, layer 2, head 3")
     ).to_be_visible()
     wait_for_address(page, "/research", **FIELDS, kind="encoder", layer="1", head="2")
-    expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
+    expect(page.locator('[data-head="e1.2"]')).to_have_attribute("aria-checked", "true")
     wait_for_script_run(page)
     page.reload()
     expect(

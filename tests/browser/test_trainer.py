@@ -71,13 +71,13 @@ def test_a_link_trains_forks_and_reproduces(
     expect(page.get_by_text(re.compile(r"step (1\d\d|2\d\d) "))).to_be_visible(
         timeout=TRAINING_TIMEOUT_MS
     )
-    page.get_by_role("button", name="cross-attention layer 2, head 1", exact=True).click()
+    page.get_by_role("switch", name="Cross-attention, layer 2, head 1", exact=True).click()
     wait_until_finished(page, 2)
     first, fork = runs(page)
     assert "99% at step" in first
     assert "without cross-attention layer 2, head 1" in fork
-    off = page.get_by_role("button", name="cross-attention layer 2, head 1", exact=True)
-    expect(off).to_have_attribute("aria-pressed", "true")
+    off = page.get_by_role("switch", name="Cross-attention, layer 2, head 1", exact=True)
+    expect(off).to_have_attribute("aria-checked", "false")
     expect(page.get_by_text(re.compile("put .* of its weight on the right source"))).to_be_visible()
     sum_of_fork, sum_of_first = checksum(page, "without"), checksum(page, "First run")
     assert sum_of_first != sum_of_fork
@@ -132,7 +132,7 @@ def test_models_with_and_without_attention_are_compared(
         script = str(SCRIPTS / "training-parity.js")
         printed = deno("run", "--quiet", "--allow-read", script, "checksum", str(tmp_path))
         assert checksum(page, f"GRU {name}") == f"30 {json.loads(printed)}"
-    heads = page.get_by_role("button", name=re.compile("attention layer"))
+    heads = page.locator(".hu-trainer-heads .hu-thumb")
     expect(heads).to_have_count(1)
     expect(page.get_by_role("button", name="Save the model")).to_be_hidden()
     checksum(page, "Transformer")
@@ -207,7 +207,7 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
         field.fill(text)
         page.get_by_role("button", name="Try it").click()
         expect(page.get_by_role("alert")).to_contain_text(problem)
-    page.get_by_role("button", name="cross-attention layer 1, head 1", exact=True).dblclick()
+    page.get_by_role("switch", name="Cross-attention, layer 1, head 1", exact=True).dblclick()
     wait_until_finished(page, 2)
     assert len(runs(page)) == 2
 

@@ -20,10 +20,9 @@ Weights = npt.NDArray[np.float32]
 HOSTILE = ["<script>alert(1)</script>", "<b>bold</b>", "👩🏽‍🚀", "مرحبا", "e\u0301", "▁the", "▁the"]
 GRID = Grid(
     "cross",
-    "Cross <b>",
     np.array([[0.0, 1.0, np.nan], [2.0, 5.0, -1.0]]),
     [["", "↔", ""], ["", "", "="]],
-    [[f"head {layer}.{head}" for head in range(3)] for layer in range(2)],
+    [[f"head <b> {layer}.{head}" for head in range(3)] for layer in range(2)],
 )
 
 

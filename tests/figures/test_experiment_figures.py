@@ -64,13 +64,12 @@ def test_thumbnails_keep_the_greatest_weight(weights: np.ndarray, limit: int) ->
 
 
 def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
-    data = headgrid_data([GRID], low=0, high=4, legend="bits", chosen=("cross", 1, 0))
-    (grid,) = data["grids"]
+    data = headgrid_data([GRID], low=0, high=4, legend="bits", selected=("cross", 1, 0))
+    grid = data["kinds"]["cross"]
     assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
-    assert (grid["rows"], grid["columns"]) == (["1", "2"], ["1", "2", "3"])
     assert (grid["marks"], grid["descriptions"]) == (GRID.marks, GRID.descriptions)
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
-    assert data["chosen"] == ["cross", 1, 0]
+    assert data["selected"] == {"kind": "cross", "layer": 1, "head": 0}
     json.dumps(data, allow_nan=False)
 
 
@@ -79,7 +78,7 @@ def test_a_page_holds_its_data_escaped() -> None:
         "headgrid", headgrid_data([GRID], low=0, high=4, legend="</script>"), "A <title>"
     )
     assert "A &lt;title&gt;" in page
-    assert "Cross \\u003cb>" in page
+    assert "head \\u003cb> 0.0" in page
     assert page.count("</script>") == 2  # its data, and what shows them
 
 

@@ -62,8 +62,8 @@ def attention_changes(app: AppTest) -> dict[str, np.ndarray]:
     """Return every head's change in attention, as sent to the browser."""
     for element in browser_views(app):
         if element.proto.component_name.endswith("headgrid"):
-            grids = json.loads(element.proto.json)["grids"]
-            return {grid["name"]: np.square(grid["levels"]) for grid in grids}
+            kinds = json.loads(element.proto.json)["kinds"]
+            return {kind: np.square(grid["levels"]) for kind, grid in kinds.items()}
     return {}
 
 

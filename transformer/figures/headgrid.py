@@ -1,4 +1,4 @@
-"""Data of `headgrid.js`: grids with a value for every head, in which readers select a cell."""
+"""Data of `headgrid.js`: a number for every head as a colour, in which readers select a head."""
 
 from __future__ import annotations
 
@@ -10,24 +10,20 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from transformer.measures.kinds import Head
-from transformer.measures.naming import display_number
+from transformer.measures.kinds import AttentionKind, Head
 
 
 @dataclass(frozen=True)
 class Grid:
-    """One grid: layers down, heads across.
+    """The heads of one kind of attention: layers down, heads across.
 
     Attributes:
-        name: identifies the grid when a cell is selected.
-        label: heading above the grid.
-        values: NaN leaves a cell without colour.
-        marks: a few characters in each cell, "" for none.
-        descriptions: text of each cell with its value, for tooltips and screen readers.
+        values: NaN leaves a head without colour.
+        marks: a few characters for each head, "" for none.
+        descriptions: text of each head with its value, for tooltips and screen readers.
     """
 
-    name: str
-    label: str
+    kind: AttentionKind
     values: Float[np.ndarray, "layers heads"]
     marks: Sequence[Sequence[str]]
     descriptions: Sequence[Sequence[str]]
@@ -39,7 +35,7 @@ def headgrid_data(
     low: float,
     high: float,
     legend: str,
-    chosen: Head | None = None,
+    selected: Head | None = None,
     large: bool = False,
 ) -> dict[str, Any]:
     """Return what `headgrid.js` draws.
@@ -47,7 +43,6 @@ def headgrid_data(
     Args:
         low, high: values of the lightest and the strongest colour; values outside are clipped.
         legend: what the colour means, with its unit.
-        chosen: the selected cell: name of its grid, layer and head.
 
     Raises:
         ValueError: if `low` is not below `high`, or marks or descriptions do not match the values.
@@ -57,15 +52,11 @@ def headgrid_data(
     for grid in grids:
         for cells in (grid.marks, grid.descriptions):
             if [len(line) for line in cells] != [grid.values.shape[1]] * grid.values.shape[0]:
-                raise ValueError(f"{grid.label} needs a mark and a description for every head.")
+                raise ValueError(f"{grid.kind} needs a mark and a description for every head.")
     span = high - low
     return {
-        "grids": [
-            {
-                "name": grid.name,
-                "label": grid.label,
-                "rows": [str(display_number(layer)) for layer in range(grid.values.shape[0])],
-                "columns": [str(display_number(head)) for head in range(grid.values.shape[1])],
+        "kinds": {
+            grid.kind: {
                 "levels": [
                     [
                         None if math.isnan(value) else min(max((float(value) - low) / span, 0), 1)
@@ -77,9 +68,9 @@ def headgrid_data(
                 "descriptions": [list(line) for line in grid.descriptions],
             }
             for grid in grids
-        ],
+        },
         "legend": legend,
         "ticks": [[(tick - low) / span, f"{tick:.3g}"] for tick in (low, high)],
-        "chosen": None if chosen is None else list(chosen),
+        "selected": selected and dict(zip(("kind", "layer", "head"), selected, strict=True)),
         "large": large,
     }

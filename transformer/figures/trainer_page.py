@@ -20,10 +20,14 @@ FILES = (
     "common/naming.js",
     "common/head-codes.js",
     "common/numbers.js",
+    "common/terms.js",
     "common/thumbnail.js",
     "common/mount.js",
     "common/base.css",
+    "views/grids/all-heads.js",
+    "views/grids/all-heads.css",
 )
+SHEETS = ("common/base", "views/grids/all-heads")
 TITLE = "Train a Transformer in this tab"
 CLINIC_TITLE, CLINIC = "Bug clinic", "clinic.html"
 # Products run in WebAssembly; other origins are blocked, so what is typed stays here.
@@ -68,6 +72,6 @@ def _page(
         footer,
         policy=POLICY,
         current=current,
-        styles=[f"scripts/{sheet}.css" for sheet in ("common/base", *sheets)],
+        styles=[f"scripts/{sheet}.css" for sheet in (*SHEETS, *sheets)],
         scripts=f'<script type="module" src="scripts/{folder}/page.js"></script>',
     )

@@ -36,3 +36,20 @@ export function writeOff(headsOff, { n_layers, n_heads }) {
   }
   return written.join(",");
 }
+
+/** @param {{ kind: Kind, layer: number, head: number }} head */
+export const codeOfHead = ({ kind, layer, head }) => `${LETTERS[kind]}${layer}.${head}`;
+
+// The codes of a head, or of all heads of a layer (`head` is null), of a column (`layer` is null) or of a kind.
+/** @param {{ kind: Kind, layer: number | null, head: number | null }} place @param {number} depth @param {number} nHeads */
+export function codesOf({ kind, layer, head }, depth, nHeads) {
+  const all = (index, count) => index === null ? Array.from({ length: count }, (_, i) => i) : [index];
+  return all(layer, depth).flatMap((l) => all(head, nHeads).map((h) => codeOfHead({ kind, layer: l, head: h })));
+}
+
+// The heads that are off after a click: all of these codes are switched off, or on if all of them are off.
+/** @param {Set<string>} off @param {string[]} codes */
+export function toggled(off, codes) {
+  const others = [...off].filter((code) => !codes.includes(code));
+  return new Set(codes.every((code) => off.has(code)) ? others : [...others, ...codes]);
+}

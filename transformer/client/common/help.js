@@ -2,7 +2,7 @@
 
 import { button, el } from "./base.js";
 import { KINDS } from "./head-codes.js";
-import { TERMS } from "./options.js";
+import { TERMS } from "./terms.js";
 
 const HELP_TEXTS = [
   [

@@ -2,9 +2,7 @@
 
 import { button, el, setChildren } from "./base.js";
 import { KINDS } from "./head-codes.js";
-
-// Tooltips of terms by their key; they come from figures/glossary.py with the data.
-export const TERMS = {};
+import { TERMS } from "./terms.js";
 
 const OPTIONS = {
   word_row: {

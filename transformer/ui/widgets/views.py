@@ -38,7 +38,7 @@ def component(view: str) -> Callable[..., Any]:
 @cache
 def training_component(page: str) -> Callable[..., Any]:
     """Return the function that mounts a page that trains in the tab, "trainer" or "clinic"."""
-    return _mounted(page, view_scripts.training_path(f"{page}/component.js"))
+    return _mounted(page, view_scripts.training_path(f"app/{page}/component.js"))
 
 
 def _mounted(name: str, path: str) -> Callable[..., Any]:
@@ -104,19 +104,19 @@ def pair(
     _contributions(key=key, data=data, on_choice_change=select_cell)
 
 
-def head_grid(key: str, grids: Sequence[Grid], *, high: float, legend: str, chosen: Head) -> None:
+def head_grid(key: str, grids: Sequence[Grid], *, high: float, legend: str, selected: Head) -> None:
     """Draw one grid for each kind of attention (`figures.headgrid`), coloured from 0 to `high`. A
     click on a head selects it in the view, without a row and a column."""
     data = headgrid_data(
-        grids, low=0.0, high=high, legend=legend, chosen=chosen, large=state.is_large()
+        grids, low=0.0, high=high, legend=legend, selected=selected, large=state.is_large()
     )
 
     def select_head() -> None:
         choice = st.session_state[key]["choice"]
         state.change(
-            kind=checked_kind(choice["grid"]),
-            layer=int(choice["row"]),
-            head=int(choice["column"]),
+            kind=checked_kind(choice["kind"]),
+            layer=int(choice["layer"]),
+            head=int(choice["head"]),
             row=-1,
             column=-1,
         )

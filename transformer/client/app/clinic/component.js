@@ -4,7 +4,8 @@
 import { streamlitComponent } from "../../common/mount.js";
 import { openClinic } from "./view.js";
 
-const sheets = ["../../common/base.css", "../trainer/trainer.css", "./clinic.css"];
+const grids = "../../views/grids/all-heads.css";
+const sheets = ["../../common/base.css", grids, "../trainer/trainer.css", "./clinic.css"];
 const texts = sheets.map(async (path) => (await fetch(new URL(path, import.meta.url))).text());
 export const STYLE = (await Promise.all(texts)).join("\n");
 

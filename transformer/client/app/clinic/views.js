@@ -1,16 +1,15 @@
 // The pictures of a case: what the model writes, its curves, and its heads. Each can be marked as evidence.
 
 import { button, colours, el } from "../../common/base.js";
-import { headOfCode, KINDS } from "../../common/head-codes.js";
-import { headName } from "../../common/naming.js";
+import { placeName } from "../../views/grids/all-heads.js";
 import { accuracyPoints, lossText, makeChart, twoDigits } from "../trainer/curves.js";
-import { makeHeads } from "../trainer/heads.js";
+import { makeChosenHeads } from "../trainer/heads.js";
 import { wholePercent } from "../../common/numbers.js";
 import { withoutEnds } from "../trainer/outputs.js";
 import { makeBigHead } from "./big-head.js";
 import { headOf } from "./evidence.js";
 
-const FIRST_HEAD = "c0.0";
+const FIRST_HEAD = { kind: /** @type {Kind} */ ("cross"), layer: 0, head: 0 };
 const MARK = "hu-button hu-clinic-mark";
 const spaced = (tokens) => withoutEnds(tokens).join(" ");
 
@@ -31,28 +30,20 @@ export function makeViews(onMark, onChange) {
     return chart.node;
   });
   const outputs = el("div", { class: "hu-clinic-outputs" });
-  const heads = makeHeads(
-    (code) => {
-      [chosen, marked] = [code, null];
-      onChange();
-    },
-    () => undefined,
-    (name) => `Enlarge ${name}`,
-  );
+  const heads = makeChosenHeads((head) => {
+    [chosen, marked] = [head, null];
+    onChange();
+  });
   const big = makeBigHead((row, column) => {
-    const { view, layer, head, name } = partsOf(chosen);
+    const { kind: view, layer, head } = chosen;
     marked = [row, column];
-    onMark({ view, example, layer, head, row, column }, `${name}, row ${row + 1}, column ${column + 1}`);
+    const text = `${placeName(chosen, true)}, row ${row + 1}, column ${column + 1}`;
+    onMark({ view, example, layer, head, row, column }, text);
     onChange();
   });
   let [example, chosen, outputsKey] = [1, FIRST_HEAD, ""];
   /** @type {[number, number] | null} */
   let marked = null;
-
-  const partsOf = (code) => {
-    const { kind, layer, head } = headOfCode(code);
-    return { view: kind, layer, head, name: `${KINDS[kind]}, ${headName({ layer, head })}` };
-  };
 
   function reset() {
     [example, chosen, marked, outputsKey] = [1, FIRST_HEAD, null, ""];
@@ -74,9 +65,9 @@ export function makeViews(onMark, onChange) {
     const shown = run.examples[example];
     headPictures.hidden = !shown; // those of the case before, until this one has begun
     if (!shown) return;
-    heads.draw(shown, new Set([chosen]), theme);
-    const { view, layer, head, name } = partsOf(chosen);
-    big.draw(headOf(shown, view, layer, head), `${name}: row = query, column = key`, marked, theme);
+    heads.draw(shown, theme, { selected: chosen });
+    const title = `${placeName(chosen, true)}: row = query, column = key`;
+    big.draw(headOf(shown, chosen.kind, chosen.layer, chosen.head), title, marked, theme);
   }
 
   function drawOutputs({ examples }, writings) {

@@ -5,7 +5,9 @@ import { openTrainer } from "./view.js";
 
 const CHUNK = 32_768; // bytes that are made characters at once
 const REPORT_AFTER_MS = 400; // a report reruns the app's page, so that quick changes are reported once
-const sheets = ["../../common/base.css", "./trainer.css"].map((path) => fetch(new URL(path, import.meta.url)));
+const sheets = ["../../common/base.css", "../../views/grids/all-heads.css", "./trainer.css"].map((path) =>
+  fetch(new URL(path, import.meta.url))
+);
 
 export const STYLE = (await Promise.all(sheets.map(async (sheet) => (await sheet).text()))).join("\n");
 

@@ -1,10 +1,9 @@
-// All heads of a model that is learning, one small picture each: rows are queries, columns keys. A click switches the
-// head off from this step on, in a fork.
+// All heads of a model that is learning, one small picture each: rows are queries, columns keys.
 
-import { button, el, listenForPointing, rampLevel } from "../../common/base.js";
-import { KINDS, LETTERS } from "../../common/head-codes.js";
-import { headName, shortName } from "../../common/naming.js";
+import { el, rampLevel } from "../../common/base.js";
+import { shortName } from "../../common/naming.js";
 import { paintPixels } from "../../common/thumbnail.js";
+import { headGrid } from "../../views/grids/all-heads.js";
 
 /** @type {Kind[]} */
 const ORDER_OF_KINDS = ["cross", "decoder", "encoder"];
@@ -32,59 +31,46 @@ export function headWeights({ src, tgt, layers, heads, kinds, attention }, kind,
 }
 
 /**
- * @param {(code: string) => void} onClick called with "c0.1"
- * @param {(head: { kind: Kind, layer: number, head: number } | null) => void} onPoint
- * @param {(name: string, isChosen: boolean) => string} [titleOf] of a head
+ * @param {{ onOff: (off: Set<string>) => void, onPoint: (head: any) => void }} events a head was switched off or on
  */
-export function makeHeads(onClick, onPoint, titleOf = switchTitle) {
-  const node = el("div", { class: "hu-trainer-heads" });
-  let [shape, cells] = ["", []];
+export const makeSwitchedHeads = ({ onOff, onPoint }) =>
+  makeHeads({ role: "switch", ignoresDoubleClicks: true, title: switchTitle, onOff, onPoint });
 
-  /** @param {Example} example @param {Set<string>} off @param {Theme} theme */
-  function draw(example, off, theme) {
-    const newShape = `${example.layers}x${example.heads} ${example.kinds}`;
-    if (shape !== newShape) build(example);
-    shape = newShape;
-    for (const cell of cells) {
-      const { rows, columns, values } = headWeights(example, cell.kind, cell.layer, cell.head);
-      // Colour by square root, so that small weights are visible.
-      paintPixels(cell.canvas, rows, columns, (i, j) => theme.ramp[rampLevel(Math.sqrt(values[i * columns + j]))]);
-      const isOff = off.has(cell.code);
-      if (cell.isOff === isOff) continue;
-      cell.isOff = isOff;
-      cell.button.setAttribute("aria-pressed", String(isOff));
-      cell.button.title = titleOf(cell.name, isOff);
-    }
-  }
+/** @param {(head: any) => void} onClick */
+export const makeChosenHeads = (onClick) => makeHeads({ role: "radio", onClick, onMove: onClick });
 
-  function build({ layers, heads, kinds }) {
-    cells = [];
-    const shown = ORDER_OF_KINDS.filter((kind) => kinds.includes(kind));
-    const none = shown.length ? [] : [el("p", { class: "hu-note" }, NO_HEADS)];
-    node.replaceChildren(
-      ...none,
-      ...shown.map((kind) => {
-        const columns = Math.min(layers * heads, MAX_COLUMNS);
-        const grid = el("div", { class: "hu-trainer-grid", style: `--columns: ${columns}; --heads: ${heads}` });
-        for (let layer = 0; layer < layers; layer++) {
-          for (let head = 0; head < heads; head++) {
-            const canvas = el("canvas", { "aria-hidden": "true" });
-            const code = `${LETTERS[kind]}${layer}.${head}`;
-            const fullName = `${KINDS[kind].toLowerCase()} ${headName({ layer, head })}`;
-            const click = ({ detail }) => detail < 2 && onClick(code); // a double click is one
-            const content = [canvas, el("span", {}, shortName({ layer, head }))];
-            const node = button(content, click, { class: null, "aria-label": fullName });
-            const cell = { kind, layer, head, canvas, button: node, name: fullName, code, isOff: null };
-            listenForPointing(node, (isOn) => onPoint(isOn ? cell : null));
-            cells.push(cell);
-            grid.append(node);
-          }
-        }
-        return el("figure", { class: "hu-head" }, el("figcaption", { class: "hu-trainer-kind" }, KINDS[kind]), grid);
-      }),
-    );
+function makeHeads(options) {
+  const none = el("p", { class: "hu-note", hidden: "" }, NO_HEADS);
+  const node = el("div", { class: "hu-trainer-heads" }, none);
+  const grid = headGrid(node, { edges: "none", heading: "h3", namesKind: true, ...options });
+  let shownCount = 0; // identifies the pictures
+
+  /** @param {Example} example @param {Theme} theme @param {{ off?: Set<string>, selected?: any }} marks */
+  function draw(example, theme, { off = new Set(), selected = null }) {
+    const { layers, heads, kinds } = example;
+    none.hidden = kinds.length > 0;
+    grid.setOff(off);
+    grid.show({
+      kinds: ORDER_OF_KINDS.filter((kind) => kinds.includes(kind)),
+      depth: () => layers,
+      n_heads: heads,
+      columns: Math.min(layers * heads, MAX_COLUMNS),
+      pictures: String(++shownCount), // they change with every report
+      paint: (canvas, { kind, layer, head }) => paintExample(canvas, headWeights(example, kind, layer, head), theme),
+      caption: (head) => document.createTextNode(shortName(head)),
+      selected,
+      theme,
+    });
   }
   return { node, draw };
 }
 
-const switchTitle = (name, isOff) => isOff ? `${name} is off` : `Switch ${name} off from this step on, in a fork`;
+// Colour by square root, so that small weights are visible.
+function paintExample(canvas, { rows, columns, values }, theme) {
+  paintPixels(canvas, rows, columns, (i, j) => theme.ramp[rampLevel(Math.sqrt(values[i * columns + j]))]);
+}
+
+const switchTitle = (name, isOff) =>
+  isOff
+    ? `${name} is off: switch it on from this step on, in a fork`
+    : `${name}: switch it off from this step on, in a fork`;

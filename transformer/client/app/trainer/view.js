@@ -2,13 +2,14 @@
 // change is part of the link.
 
 import { button, colours, copyText, download, el } from "../../common/base.js";
-import { sentenceCase, setExactNames } from "../../common/naming.js";
+import { setExactNames } from "../../common/naming.js";
 import { readOff } from "../../common/head-codes.js";
+import { placeName } from "../../views/grids/all-heads.js";
 import { caption, comparison, runName, runState } from "./captions.js";
 import { makeControls } from "./controls.js";
 import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeRunFilm } from "./film.js";
-import { makeHeads } from "./heads.js";
+import { makeSwitchedHeads } from "./heads.js";
 import { makeOwnInput, makePairsForm } from "./inputs.js";
 import { makeKnobs, titleOf } from "./knobs.js";
 import { makeLastRun } from "./last-run.js";
@@ -54,7 +55,7 @@ export function openTrainer(
       begin(runs.planned().length ? runs.planned().slice(0, 1) : readLink(link));
     })
   );
-  const heads = makeHeads(switchOff, showHead);
+  const heads = makeSwitchedHeads({ onOff: switchOff, onPoint: showHead });
   const headText = el("p", { class: "hu-note hu-trainer-pointed" });
   const captionText = el("p", { class: "hu-callout hu-trainer-caption", role: "status" });
   const film = makeRunFilm(touch);
@@ -151,10 +152,7 @@ export function openTrainer(
     else restart(changed);
   }
 
-  function switchOff(code) {
-    const off = headsOff();
-    if (off.has(code)) off.delete(code);
-    else off.add(code);
+  function switchOff(off) {
     attempt(() => forkSelected({ off: [...off].sort().join(",") }));
   }
 
@@ -279,7 +277,7 @@ export function openTrainer(
 
   function showHead(head) {
     headText.textContent = head
-      ? `${sentenceCase(head.name)}: rows look at columns; click to switch it off in a fork.`
+      ? `${placeName(head, true)}: rows look at columns; click to switch it off in a fork.`
       : "";
   }
 
@@ -301,7 +299,7 @@ export function openTrainer(
     const examples = [...film.examplesOf(run).slice(0, SHOWN_EXAMPLES), ...(own ? [own] : [])];
     outputs.draw(examples, example);
     const shown = examples[Math.min(example, examples.length - 1)];
-    if (shown) heads.draw(shown, headsOff(), theme);
+    if (shown) heads.draw(shown, theme, { off: headsOff() });
     film.draw(run);
   }
 

@@ -3,7 +3,7 @@
 import { button, download, el, indices } from "../../common/base.js";
 import { csvOf } from "../../common/export-menu.js";
 import { KINDS } from "../../common/head-codes.js";
-import { displayNumber, exportName, headName, pieceName } from "../../common/naming.js";
+import { exportName, headName, pieceName } from "../../common/naming.js";
 import { percentText } from "../../common/numbers.js";
 import { fill } from "../../common/sentences.js";
 import { movedAttention, probabilityChanges } from "../../trace/effect.js";
@@ -42,8 +42,7 @@ export function makeEffect(context, change) {
   );
   const grid = headgridView(
     gridNode,
-    ({ grid: kind, row, column }) =>
-      change({ kind, layer: String(row), head: String(column), row: null, column: null }),
+    ({ kind, layer, head }) => change({ kind, layer: String(layer), head: String(head), row: null, column: null }),
   );
   gridNode.firstElementChild.classList.add("hu-file");
 
@@ -124,25 +123,25 @@ function drawProbabilities(table, rows) {
 
 /** @param {ReturnType<typeof movedAttention>} moved @param {URLSearchParams} params */
 function gridData(moved, params) {
-  const grids = Object.entries(KINDS).map(([kind, label]) => {
+  const kinds = Object.entries(KINDS).map(([kind, label]) => {
     const heads = moved.filter((head) => head.kind === kind);
     const layers = indices(1 + Math.max(...heads.map(({ layer }) => layer)));
     const rows = layers.map((layer) => heads.filter((head) => head.layer === layer));
-    return {
-      name: kind,
-      label,
-      rows: layers.map(displayNumber),
-      columns: rows[0].map((_, head) => displayNumber(head)),
+    return [kind, {
       levels: rows.map((row) => row.map(({ share }) => Math.sqrt(share))),
       marks: rows.map((row) => row.map(({ share }) => share >= SMALL ? String(Math.round(100 * share)) : "")),
       descriptions: rows.map((row) => row.map((head) => `${label}, ${headName(head)}: ${percentText(head.share)}`)),
-    };
+    }];
   });
   return {
-    grids,
+    kinds: Object.fromEntries(kinds),
     legend: "Share of the head's attention that moved to other tokens; colour by square root.",
     ticks: [[0, "0%"], [0.5, "25%"], [1, "100%"]],
-    chosen: [params.get("kind") ?? "cross", Number(params.get("layer") ?? -1), Number(params.get("head") ?? -1)],
+    selected: {
+      kind: params.get("kind") ?? "cross",
+      layer: Number(params.get("layer") ?? -1),
+      head: Number(params.get("head") ?? -1),
+    },
     large: false,
   };
 }

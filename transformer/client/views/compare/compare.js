@@ -22,7 +22,8 @@ import {
 import { commonDimensions, compareTables, headDifferences, piecePairs } from "./compare-tables.js";
 import { makeLegend } from "../../common/legend.js";
 import { makeChip } from "../../common/measures.js";
-import { makeMosaic } from "../../common/mosaic.js";
+import { headGrid } from "../grids/all-heads.js";
+import { sideGrid } from "../grids/grid-data.js";
 import { headName, shortName } from "../../common/naming.js";
 import { showWeight } from "../../common/numbers.js";
 import { KINDS } from "../../common/head-codes.js";
@@ -40,8 +41,14 @@ function compareView(ctx) {
   const statusLine = el("p", { class: "hu-waiting", role: "status" });
   const texts = el("div", { class: "hu-texts" });
   const list = el("div", { class: "hu-most" });
-  const mosaic = makeMosaic((layer, head) => ctx.set({ layer, head }));
-  const mosaicTitle = el("h3", {}, "B − A, all heads");
+  const allHeads = el("div", { class: "hu-allheads" }, el("h3", {}, "B − A, all heads"));
+  const selectHead = ({ layer, head }) => ctx.set({ layer, head });
+  const grid = headGrid(allHeads, {
+    role: "radio",
+    help: "Choose a layer and a head to see its difference",
+    onClick: selectHead,
+    onMove: selectHead,
+  });
   const panels = [0, 1, 2].map((panelIndex) => comparePanel(panelIndex));
   const panelRow = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
   const legends = [makeLegend(), makeDifferenceLegend()];
@@ -49,7 +56,7 @@ function compareView(ctx) {
   const overview = el(
     "div",
     { class: "hu-comparison" },
-    el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node),
+    allHeads,
     el("div", {}, texts, list),
   );
   const node = el("div", { class: "hu-compare" }, overview, statusLine, panelRow, legendRow);
@@ -96,16 +103,18 @@ function compareView(ctx) {
   function drawHeads() {
     const { state, theme, sides } = ctx;
     const { heads, height, width, maxDifference, key } = differences();
-    const side = { ...sides[0], ...commonDimensions(sides, state.kind) };
-    const differenceOf = (layer, head) => heads[layer * side.n_heads + head];
-    const [layer, head] = [clampIndex(state.layer, side.depths[state.kind]), clampIndex(state.head, side.n_heads)];
-    mosaic.draw(side, state.kind, { layer, head }, theme, {
-      label: "Difference of all heads",
-      hasSelection: layer === state.layer && head === state.head,
-      describe: (layer, head) => `differs by ${showMean(differenceOf(layer, head).mean)}`,
-      picture: (canvas, layer, head) =>
-        paintDifferenceThumb(canvas, differenceOf(layer, head).picture, height, width, maxDifference, theme),
-      pictureId: key,
+    const { depths, n_heads } = commonDimensions(sides, state.kind);
+    const differenceOf = ({ layer, head }) => heads[layer * n_heads + head];
+    grid.show({
+      ...sideGrid(sides[0], [state.kind]),
+      depth: (kind) => depths[kind],
+      n_heads,
+      paint: (canvas, place) =>
+        paintDifferenceThumb(canvas, differenceOf(place).picture, height, width, maxDifference, theme),
+      pictures: key,
+      describe: (place) => `differs by ${showMean(differenceOf(place).mean)}`,
+      selected: state,
+      theme,
     });
     drawList();
   }

@@ -7,10 +7,11 @@ import { button, clampIndex, colours, el, listenForResize } from "../../common/b
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../../common/help.js";
 import { combinedHeads, matrixOf } from "../../common/matrix.js";
 import { MEASURES, sinkNote } from "../../common/measures.js";
-import { makeMosaic } from "../../common/mosaic.js";
+import { headGrid } from "../grids/all-heads.js";
+import { sideGrid } from "../grids/grid-data.js";
 import { headName, layerName, sentenceCase, setExactNames, shortName } from "../../common/naming.js";
-import { KINDS } from "../../common/head-codes.js";
-import { makeControls, TERMS } from "../../common/options.js";
+import { makeControls } from "../../common/options.js";
+import { TERMS } from "../../common/terms.js";
 import { makePins } from "./pins-panel.js";
 import { makeDataTable } from "../../common/data-table.js";
 import { makeStore } from "./store.js";
@@ -20,6 +21,7 @@ import { startState } from "../../trace/explorer-data.js";
 import { measureNames } from "../../trace/head-measures.js";
 import { notices } from "../../trace/sentence-heads.js";
 
+const CHOOSE_HEAD = "Choose a layer and a head";
 const FIRST_TABS = ["heads", "heatmap"]; // the other tabs are shown with “More tools”
 const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
 const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
@@ -47,8 +49,9 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
   }
   const tools = el("div", { class: "hu-tools" });
   const controls = makeControls((changes) => set(changes));
-  const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
-  const mosaicSection = el("section", { class: "hu-mosaic" }, mosaic.node);
+  const mosaicSection = el("section", { class: "hu-mosaic" });
+  const selectHead = ({ layer, head }) => (view().choose || set)({ layer, head });
+  const mosaic = headGrid(mosaicSection, { role: "radio", onClick: selectHead, onMove: selectHead, help: CHOOSE_HEAD });
   const title = el("h2", { class: "hu-title" });
   const code = el("code", { class: "hu-code" });
   const note = el("p", { class: "hu-note" });
@@ -205,7 +208,7 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
     const kinds = currentView.kinds === false ? [] : side.kinds;
     controls.draw(state, currentView.options || [], kinds, defaults);
     mosaicSection.hidden = !views[state.view].mosaic;
-    if (!mosaicSection.hidden) mosaic.draw(side, state.kind, state, ctx.theme, { label: KINDS[state.kind] });
+    if (!mosaicSection.hidden) mosaic.show({ ...sideGrid(side, [state.kind]), selected: state, theme: ctx.theme });
     title.textContent = currentView.title ? currentView.title() : ctx.title();
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);

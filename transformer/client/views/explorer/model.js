@@ -17,7 +17,8 @@ import {
   valueOf,
 } from "../../common/measures.js";
 import { allHeads } from "../../common/matrix.js";
-import { makeKindMosaics } from "../../common/mosaic.js";
+import { headGrid } from "../grids/all-heads.js";
+import { sideGrid } from "../grids/grid-data.js";
 import { paintThumb } from "../../common/thumbnail.js";
 import { displayNumber, headName, sentenceCase, shortName } from "../../common/naming.js";
 import { KINDS } from "../../common/head-codes.js";
@@ -26,35 +27,45 @@ const PREVIEW_PIXELS = 168; // pixels of the preview next to a head
 
 /** @param {Context} ctx @returns {View} */
 function modelView(ctx) {
-  const mosaics = makeKindMosaics(
-    "h3",
-    (head) => ctx.set(head),
-    (head) => {
-      hidePreview();
+  const stage = el("div", { class: "hu-stage" });
+  const grid = headGrid(stage, {
+    role: "radio",
+    heading: "h3",
+    help: "Choose a layer and a head",
+    hasTooltip: false,
+    onMove: (head) => ctx.set(head),
+    onClick: (head) => {
+      preview(null);
       ctx.set({ ...head, view: "heatmap" });
     },
-  );
-  const pictures = mosaics.node;
+    onPoint: preview,
+  });
+  const pictures = grid.node;
   const previewBox = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // the buttons have the same text
   const bar = makeBar();
   const legendText = el("span", {});
   const legend = el("div", { class: "hu-legend" }, bar.node, legendText);
-  const node = el("div", { class: "hu-model" }, el("div", { class: "hu-stage" }, pictures, previewBox), legend);
+  stage.append(previewBox);
+  const node = el("div", { class: "hu-model" }, stage, legend);
 
   function draw() {
     const { side, state, theme } = ctx;
     const scaleMax = scaleEnd(side, state.measure);
-    mosaics.draw(side, side.kinds, state, theme, (kind) => ({
-      describe: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
-      ownTooltip: true,
-      caption: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, scaleMax) : null,
-      order: sortedHeads(side, kind, state),
-    }));
+    const hasCaptions = side.kinds.some((kind) => hasMeasure(side, kind, state));
+    grid.show({
+      ...sideGrid(side, side.kinds),
+      describe: ({ kind, layer, head }) => measureTexts(side, kind, layer, head).join(", "),
+      caption: hasCaptions ? (head) => captionOf(head, scaleMax) : null,
+      order: (kind) => sortedHeads(side, kind, state),
+      selected: state,
+      theme,
+    });
     drawLegend(scaleMax);
   }
 
-  function captionOf(kind, layer, head, scaleMax) {
+  function captionOf({ kind, layer, head }, scaleMax) {
     const { side, state, theme } = ctx;
+    if (!hasMeasure(side, kind, state)) return null;
     const value = valueOf(side, kind, state.measure, layer, head);
     const lines = [makeChip(formatMeasure(value), value / scaleMax, theme)];
     const { offset } = MEASURES[state.measure];
@@ -84,47 +95,20 @@ function modelView(ctx) {
     legendText.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + nameNote);
   }
 
-  // The preview of the head under the pointer or with the focus.
-  function preview(button) {
+  // Show the head under the pointer or with the focus next to its button; null hides the preview.
+  function preview(place, button = null) {
+    previewBox.hidden = !place;
+    if (!place) return;
+    const { kind, layer, head } = place;
     const { side, theme } = ctx;
-    const kind = button.closest("section").dataset.kind;
-    const [layer, head] = [button.dataset.layer, button.dataset.head].map(Number);
-    const thumb = side.thumb(kind, layer, head);
-    const canvas = el("canvas");
-    paintThumb(canvas, thumb, kind === "decoder", theme.ramp);
-    const maxSide = Math.max(thumb.width, thumb.height);
-    canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / maxSide}px`;
-    canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / maxSide}px`;
     previewBox.replaceChildren(
-      canvas,
+      previewPicture(side.thumb(kind, layer, head), kind, theme),
       el("strong", {}, sentenceCase(headName({ layer, head }))),
       ...measureTexts(side, kind, layer, head).map((line) => el("span", {}, line)),
     );
-    previewBox.hidden = false;
-    const [box, area] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
-    // Place it next to the head, without covering the neighbours above and below.
-    const fitsRight = box.right + 12 + previewBox.offsetWidth <= area.right;
-    const left = fitsRight ? box.right - area.left + 12 : box.left - area.left - 12 - previewBox.offsetWidth;
-    const maxTop = Math.max(area.height - previewBox.offsetHeight, 0);
-    previewBox.style.left = `${Math.min(Math.max(left, 0), Math.max(area.width - previewBox.offsetWidth, 0))}px`;
-    previewBox.style.top = `${
-      Math.min(Math.max(box.top - area.top + box.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)
-    }px`;
+    placeNextTo(previewBox, button.getBoundingClientRect(), pictures.getBoundingClientRect());
   }
-  const hidePreview = () => {
-    previewBox.hidden = true;
-  };
-  const headAt = (event) => event.target.closest?.(".hu-thumb");
-  pictures.addEventListener("pointerover", (event) => {
-    if (event.pointerType === "touch") return; // a tap opens the head directly
-    const button = headAt(event);
-    if (button) preview(button);
-    else hidePreview();
-  });
-  pictures.addEventListener("pointerleave", hidePreview);
-  pictures.addEventListener("focusin", (event) => headAt(event)?.matches(":focus-visible") && preview(headAt(event)));
-  pictures.addEventListener("focusout", hidePreview);
-  pictures.addEventListener("keydown", (event) => event.key === "Escape" && hidePreview());
+  pictures.addEventListener("keydown", (event) => event.key === "Escape" && preview(null));
 
   return {
     node,
@@ -143,6 +127,25 @@ function modelView(ctx) {
     figure: () => modelFigure(ctx),
     table: () => modelTable(ctx),
   };
+}
+
+/** @param {Thumb} thumb @param {Kind} kind @param {Theme} theme */
+function previewPicture(thumb, kind, theme) {
+  const canvas = el("canvas");
+  paintThumb(canvas, thumb, kind === "decoder", theme.ramp);
+  const maxSide = Math.max(thumb.width, thumb.height);
+  canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / maxSide}px`;
+  canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / maxSide}px`;
+  return canvas;
+}
+
+// Place a node at the right or left of a box in an area, without covering the neighbours above and below.
+function placeNextTo(node, box, area) {
+  const fitsRight = box.right + 12 + node.offsetWidth <= area.right;
+  const left = fitsRight ? box.right - area.left + 12 : box.left - area.left - 12 - node.offsetWidth;
+  const top = box.top - area.top + box.height / 2 - node.offsetHeight / 2;
+  node.style.left = `${Math.min(Math.max(left, 0), Math.max(area.width - node.offsetWidth, 0))}px`;
+  node.style.top = `${Math.min(Math.max(top, 0), Math.max(area.height - node.offsetHeight, 0))}px`;
 }
 
 // The heads of a kind sorted by the measure, greatest first; null for the order of layers.

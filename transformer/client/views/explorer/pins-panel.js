@@ -3,7 +3,8 @@
 
 import { button, clampIndex, el, moveInGrid, rampLevel } from "../../common/base.js";
 import { makeBar } from "../../common/legend.js";
-import { makeKindMosaics } from "../../common/mosaic.js";
+import { headGrid } from "../grids/all-heads.js";
+import { sideGrid } from "../grids/grid-data.js";
 import { headName, sentenceCase } from "../../common/naming.js";
 import { rowsAreRead } from "../../common/matrix.js";
 import { paintPixels } from "../../common/thumbnail.js";
@@ -32,7 +33,14 @@ export function makePins(ctx) {
   const words = el("div", { class: "hu-line hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
   const directions = el("div", { class: "hu-segments", role: "group", "aria-label": "Direction" });
   const result = el("p", { class: "hu-pin-result", role: "status" });
-  const mosaics = makeKindMosaics("h2", (head) => ctx.set({ ...head, heads: "" }), open);
+  const pictures = el("div", {});
+  const grid = headGrid(pictures, {
+    role: "radio",
+    heading: "h2",
+    help: "Choose a layer and a head",
+    onMove: ({ kind, layer, head }) => ctx.set({ kind, layer, head, heads: "" }),
+    onClick: open,
+  });
   const bar = makeBar();
   const list = el("ol", { class: "hu-clearest" });
   const notShownNote = el("p", { class: "hu-note" });
@@ -46,7 +54,7 @@ export function makePins(ctx) {
       el(
         "div",
         {},
-        mosaics.node,
+        pictures,
         el("div", { class: "hu-legend" }, bar.node, el("span", {}, "greatest weight between it and another word")),
         notShownNote,
       ),
@@ -119,23 +127,30 @@ export function makePins(ctx) {
       direction.setAttribute("aria-pressed", String(direction.dataset.way === state.way));
     }
     const kinds = new Map(positionsIn(side, pinned, state.way));
-    mosaics.draw(side, [...kinds.keys()], state, theme, (kind) => pictureOf(pinned, kind, kinds.get(kind)));
+    grid.show(pinnedGrid(pinned, kinds));
     bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
     notShownNote.textContent = kinds.size ? KIND_NOT_SHOWN[pinned.sentence] : "";
     drawResult(pinned, strongestHeads(side, state, pinned));
   }
 
-  function pictureOf(pinned, kind, kindDirections) {
+  // All heads in the colour of their strongest attention to or from the pinned word.
+  function pinnedGrid(pinned, directionsByKind) {
     const { side, state, theme } = ctx;
-    const headWeights = strongestAttention(side, state, pinned, kind, kindDirections);
-    const weightOf = (layer, head) => headWeights[layer * side.n_heads + head];
+    const weights = new Map([...directionsByKind].map(([kind, kindDirections]) => [
+      kind,
+      strongestAttention(side, state, pinned, kind, kindDirections),
+    ]));
+    const weightOf = ({ kind, layer, head }) => weights.get(kind)[layer * side.n_heads + head];
     return {
-      pictureId: `${state.pin} ${state.way} ${rowsAreRead(state)}`,
-      describe: (layer, head) => description(weightOf(layer, head), pinned),
-      picture: (canvas, layer, head) => {
-        const level = rampLevel(weightOf(layer, head).weight);
+      ...sideGrid(side, [...weights.keys()]),
+      pictures: `${side.id} ${side.number} ${state.pin} ${state.way} ${rowsAreRead(state)}`,
+      paint: (canvas, place) => {
+        const level = rampLevel(weightOf(place).weight);
         paintPixels(canvas, 1, 1, () => theme.ramp[level]);
       },
+      describe: (place) => description(weightOf(place), pinned),
+      selected: state,
+      theme,
     };
   }
 

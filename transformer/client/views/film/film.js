@@ -8,9 +8,9 @@ import { makeChanges, makeScrubber } from "./film-scrubber.js";
 import { heatmapView } from "../explorer/heatmap.js";
 import { makeLarger } from "../../common/help.js";
 import { matrixOf } from "../../common/matrix.js";
-import { makeMosaic } from "../../common/mosaic.js";
+import { headGrid } from "../grids/all-heads.js";
+import { sideGrid } from "../grids/grid-data.js";
 import { headName, setExactNames } from "../../common/naming.js";
-import { KINDS } from "../../common/head-codes.js";
 import { makeControls } from "../../common/options.js";
 import { makeDataTable } from "../../common/data-table.js";
 import { unpack } from "../../trace/packing.js";
@@ -51,7 +51,10 @@ export function filmView(root) {
   const exportMenu = makeExportMenu(ctx, () => heatmap);
   const larger = makeLarger(ctx, "Larger film"); // the page has its own "Larger" button
   const scrubber = makeScrubber({ go: goToFrame, toggle: () => (playTimer ? pause() : play()) });
-  const mosaic = makeMosaic((layer, head) => set({ layer, head }));
+  const pictures = el("section", { class: "hu-mosaic" });
+  const selectHead = ({ layer, head }) => set({ layer, head });
+  const help = "Choose a layer and a head";
+  const grid = headGrid(pictures, { role: "radio", help, onClick: selectHead, onMove: selectHead });
   const heatmap = heatmapView(ctx);
   const caption = el("p", { class: "hu-caption", role: "status" });
   const title = el("h3", { class: "hu-title" });
@@ -74,7 +77,7 @@ export function filmView(root) {
       el("div", { class: "hu-controls" }, controls.kinds, controls.node, sentenceSelector.node),
     ),
     scrubber.node,
-    el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), summary, main, changes.node),
+    el("div", { class: "hu-split" }, pictures, summary, main, changes.node),
   );
   const pane = el("div", { class: "hu hu-explorer hu-film" }, emptyMessage, body);
   root.append(pane);
@@ -153,13 +156,15 @@ export function filmView(root) {
     scrubber.draw(film, frame, resolvedState, theme, Boolean(playTimer));
     caption.setAttribute("aria-live", playTimer ? "off" : "polite");
     caption.textContent = film.caption(resolvedState, frame);
-    const role = (layer, head) => film.role(resolvedState, frame, layer, head);
-    mosaic.draw(side, resolvedState.kind, resolvedState, theme, {
-      label: KINDS[resolvedState.kind],
-      pictureId: `${filmVersion} ${frame}`,
+    const role = ({ layer, head }) => film.role(resolvedState, frame, layer, head);
+    grid.show({
+      ...sideGrid(side, [resolvedState.kind]),
+      pictures: `${side.id} ${side.number} ${filmVersion} ${frame}`,
       topLayer: film.topLayer(resolvedState),
-      describe: (layer, head) => role(layer, head).text,
-      caption: (layer, head) => shortRole(role(layer, head), theme),
+      describe: (place) => role(place).text,
+      caption: (place) => shortRole(role(place), theme),
+      selected: resolvedState,
+      theme,
     });
     title.textContent = ctx.title();
     changes.draw(film, resolvedState, frame, theme, Boolean(playTimer));

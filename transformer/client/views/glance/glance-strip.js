@@ -2,12 +2,13 @@
 // head, or the whole layer at the left, off or on again. `point(head)` is called with { layer, head } or null,
 // `toggle(off)` with the heads that are off, as in the address.
 
-import { argmax, button, colours, el, indices, listenForPointing, moveInGrid } from "../../common/base.js";
+import { argmax, button, el } from "../../common/base.js";
 import { withoutPunctuation } from "./glance-playback.js";
 import { headOfCode, readOff, writeOff } from "../../common/head-codes.js";
-import { displayNumber, headName, layerName, shortName } from "../../common/naming.js";
+import { shortName } from "../../common/naming.js";
 import { percentText, wholePercent } from "../../common/numbers.js";
 import { paintThumb } from "../../common/thumbnail.js";
+import { headGrid } from "../grids/all-heads.js";
 
 const NAMES_OF_KINDS = { encoder: "encoder ", decoder: "decoder ", cross: "" };
 const MAX_NAMES = 4; // maximum number of heads that are listed by name
@@ -33,109 +34,68 @@ export function withHead(data, position) {
 
 export function makeStrip({ point, toggle }) {
   const title = el("h2", { class: "hu-strip-title" });
-  const grid = el("div", { class: "hu-strip-heads", role: "group" });
   const effect = el("p", { class: "hu-strip-effect", role: "status" });
   const allOn = button("All heads on", () => {
-    headsOff = new Set();
-    rows[0]?.[1].focus();
-    report();
+    grid.node.querySelector("[tabindex='0']")?.focus();
+    report(new Set());
   });
-  const node = el("section", { class: "hu-strip" }, title, grid, effect, allOn);
-  let [data, builtKey, paintedKey] = [null, "", ""];
-  let headsOff = new Set();
-  let rows = []; // for each layer its button, then those of its heads
+  const node = el("section", { class: "hu-strip" }, title);
+  const grid = headGrid(node, {
+    role: "switch",
+    edges: "layers",
+    help: "Use the arrow keys to move; Enter switches off or on",
+    title: (name, isOff) => isOff ? `Switch ${name} on` : `Switch ${name} off`,
+    onPoint: point,
+    onOff: report,
+  });
+  node.append(effect, allOn);
+  let data = null;
 
   function draw(newData) {
     data = newData;
-    title.hidden = grid.hidden = !data.head_weights?.length; // too many words
-    node.hidden = grid.hidden && !data.off;
-    headsOff = readOff(data.off, data);
+    const hasHeads = Boolean(data.head_weights?.length); // not for too many words
+    title.hidden = grid.node.hidden = !hasHeads;
+    node.hidden = !hasHeads && !data.off;
     const count = data.n_layers * data.n_heads;
     title.textContent = count === 1 ? "1 cross-attention head" : `${count} cross-attention heads`;
-    const shape = `${data.n_layers} ${data.n_heads}`;
-    if (builtKey !== shape) build();
-    builtKey = shape;
-    if (!grid.hidden) paint();
-    drawSwitches();
-  }
-
-  function build() {
-    grid.style.setProperty("--hu-heads", data.n_heads);
-    grid.setAttribute(
-      "aria-label",
-      "Cross-attention heads, a row for each layer. Use the arrow keys to move; Enter switches off or on.",
-    );
-    rows = indices(data.n_layers).map((layer) => [
-      layerButton(layer),
-      ...indices(data.n_heads).map((head) => headButton({ layer, head })),
-    ]);
-    for (const node of rows.flat()) node.tabIndex = node === rows[0][1] ? 0 : -1;
-    grid.replaceChildren(...rows.flat());
-    paintedKey = "";
-  }
-
-  function layerButton(layer) {
-    const switchLayer = () => switchHeads(indices(data.n_heads).map((head) => `c${layer}.${head}`));
-    return button(displayNumber(layer), switchLayer, { role: "switch", class: "hu-strip-layer" });
-  }
-
-  function headButton(position) {
-    const switchHead = () => switchHeads([`c${position.layer}.${position.head}`]);
-    const picture = el("canvas", { "aria-hidden": "true" });
-    const node = button(picture, switchHead, { role: "switch", class: "hu-strip-head" });
-    listenForPointing(node, (isOn) => point(isOn ? position : null));
-    return node;
-  }
-
-  function paint() {
-    const theme = colours(node);
-    const key = JSON.stringify([data.head_weights, theme.key]);
-    if (key === paintedKey) return;
-    paintedKey = key;
-    const [height, width] = [data.words.length, data.source.length + 1];
-    const size = height * width;
-    rows.forEach(([, ...buttons], layer) =>
-      buttons.forEach(({ firstChild }, head) => {
-        const start = (layer * data.n_heads + head) * size;
-        const weights = data.head_weights.slice(start, start + size);
-        const values = Uint8Array.from(weights, (weight) => Math.round(255 * Math.sqrt(weight)));
-        if (size) paintThumb(firstChild, { values, height, width }, false, theme.ramp);
-      })
-    );
+    if (hasHeads) grid.show(stripGrid(data));
+    drawSwitches(readOff(data.off, data));
   }
 
   // `isPending`: the translation without these heads has been requested.
-  function drawSwitches(isPending = false) {
-    rows.forEach(([layerSwitch, ...buttons], layer) => {
-      buttons.forEach((node, head) => {
-        describe(node, headName({ layer, head }), !headsOff.has(`c${layer}.${head}`));
-        node.classList.toggle("hu-drawn", layer === data.layer && head === data.head);
-      });
-      describe(layerSwitch, layerName(layer), buttons.some((_, head) => !headsOff.has(`c${layer}.${head}`)));
-    });
+  function drawSwitches(headsOff, isPending = false) {
+    grid.setOff(headsOff);
     allOn.hidden = !headsOff.size;
     effect.replaceChildren(...effectNodes(isPending ? { ...data, original_words: [] } : data, headsOff));
   }
 
-  function describe(node, name, isOn) {
-    node.setAttribute("aria-checked", String(isOn));
-    node.setAttribute("aria-label", name);
-    node.title = isOn ? `Switch ${name} off` : `Switch ${name} on`;
-  }
-
-  function switchHeads(codes) {
-    const isOff = codes.every((code) => headsOff.has(code));
-    for (const code of codes) isOff ? headsOff.delete(code) : headsOff.add(code);
-    report();
-  }
-
-  function report() {
-    drawSwitches(true);
+  function report(headsOff) {
+    drawSwitches(headsOff, true);
     toggle(writeOff(headsOff, data));
   }
 
-  grid.addEventListener("keydown", (event) => moveInGrid(event, rows));
   return { node, draw };
+}
+
+// What the grid shows: a row of a picture for each translated word, a column for each word of the sentence and its end.
+/** @returns {import("../grids/all-heads.js").GridData} */
+function stripGrid({ n_layers, n_heads, layer, head, words, source, head_weights: weights }) {
+  const [height, width] = [words.length, source.length + 1];
+  const size = height * width;
+  const paint = (canvas, place, theme) => {
+    const start = (place.layer * n_heads + place.head) * size;
+    const values = Uint8Array.from(weights.slice(start, start + size), (weight) => Math.round(255 * Math.sqrt(weight)));
+    if (size) paintThumb(canvas, { values, height, width }, false, theme.ramp);
+  };
+  return {
+    kinds: ["cross"],
+    depth: () => n_layers,
+    n_heads,
+    paint,
+    pictures: JSON.stringify(weights),
+    shape: () => 1.35,
+    selected: { kind: "cross", layer, head },
+  };
 }
 
 // What the heads that are off did to the translation, or what to do when all are on. `original_words` are the

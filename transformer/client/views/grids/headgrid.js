@@ -1,92 +1,59 @@
-// Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
-// figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
+// A number for every head as a colour, in which a head can be selected. `.show(data)` takes the data of
+// figures/headgrid.py; `report({ kind, layer, head })` is called when a head is selected.
 
-import { button, colours, el, listenForResize, moveInGrid, rampLevel, textOn } from "../../common/base.js";
+import { colours, el, listenForResize, rampLevel } from "../../common/base.js";
+import { codeOfHead } from "../../common/head-codes.js";
 import { makeBar } from "../../common/legend.js";
+import { headGrid } from "./all-heads.js";
 
 export function headgridView(container, report) {
-  let [data, builtKey, pendingReports] = [null, "", []];
-  let grids = []; // { name, cells }
+  let [data, selected] = [null, null];
+  const pendingReports = []; // codes of reported heads that the server has not sent back yet
   const bar = makeBar();
   const legendText = el("span", {});
   const legend = el("figcaption", { class: "hu-legend" }, bar.node, legendText);
-  const row = el("div", { class: "hu-kindrow" });
-  const frame = el("div", { class: "hu hu-explorer hu-headgrid" }, row, legend);
+  const frame = el("div", { class: "hu hu-explorer hu-headgrid" });
   container.append(frame);
+  const grid = headGrid(frame, { role: "radio", heading: "h2", help: "Choose a head", onClick: select });
+  frame.append(legend);
 
   function show(newData) {
-    // Ignore the server's answer to an earlier report when the user has already selected another cell.
-    const echoed = pendingReports.indexOf(JSON.stringify(newData.chosen));
+    data = newData;
+    // Ignore the server's answer to an earlier report when the user has already selected another head.
+    const echoed = data.selected ? pendingReports.indexOf(codeOfHead(data.selected)) : -1;
     if (echoed >= 0) pendingReports.splice(0, echoed + 1);
-    const chosen = pendingReports.length ? data.chosen : newData.chosen;
-    data = { ...newData, chosen };
-    redraw();
+    if (!pendingReports.length) selected = data.selected;
+    draw();
   }
 
-  function redraw() {
-    if (!data || !frame.isConnected) return;
-    frame.dataset.size = data.large ? "large" : "normal";
-    const key = JSON.stringify(data.grids.map(({ name, label, rows, columns }) => [name, label, rows, columns]));
-    if (key !== builtKey) build();
-    builtKey = key;
+  function draw() {
+    if (!data || !frame.isConnected) return; // colours can only be read on the page
     const theme = colours(frame);
-    data.grids.forEach((grid, index) => paint(grid, grids[index].cells, theme));
+    frame.dataset.size = data.large ? "large" : "normal";
+    const { kinds } = data;
+    grid.show({
+      kinds: /** @type {Kind[]} */ (Object.keys(kinds)),
+      depth: (kind) => kinds[kind].levels.length,
+      n_heads: Object.values(kinds)[0].levels[0].length,
+      selected,
+      theme,
+      name: ({ kind, layer, head }) => kinds[kind].descriptions[layer][head],
+      cell: ({ kind, layer, head }) => {
+        const level = kinds[kind].levels[layer][head];
+        const background = level === null ? null : theme.css(rampLevel(level));
+        return { text: kinds[kind].marks[layer][head], background };
+      },
+    });
     bar.draw(theme.ramp, data.ticks);
     legendText.textContent = data.legend;
   }
 
-  function build() {
-    row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
-    row.style.setProperty("--hu-min-width", data.grids.length === 4 ? "40%" : "0%"); // two per row
-    grids = data.grids.map(makeGrid);
-    row.replaceChildren(...grids.map(({ node }) => node));
+  function select(head) {
+    selected = head;
+    pendingReports.push(codeOfHead(head));
+    draw();
+    report(head);
   }
 
-  function makeGrid({ name, label, rows, columns }) {
-    const cells = rows.map((_, r) =>
-      columns.map((__, c) =>
-        button("", () => select(name, r, c), { class: "hu-thumb", role: "radio", "data-cell": `${name} ${r} ${c}` })
-      )
-    );
-    const grid = el(
-      "div",
-      { class: "hu-grid", role: "radiogroup", "aria-label": `${label}: choose a head` },
-      el("span", {}),
-      ...columns.map((text) => el("span", { class: "hu-column" }, text)),
-      ...cells.flatMap((cellRow, r) => [el("span", { class: "hu-row" }, rows[r]), ...cellRow]),
-    );
-    grid.style.setProperty("--hu-heads", columns.length);
-    grid.addEventListener("keydown", (event) => moveInGrid(event, cells));
-    return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
-  }
-
-  function paint(grid, cells, theme) {
-    const [name, r, c] = data.chosen || [];
-    let tabStop = cells[0][0]; // the cell that Tab focuses
-    cells.forEach((cellRow, i) =>
-      cellRow.forEach((cell, j) => {
-        const level = grid.levels[i][j];
-        const colour = level === null ? null : theme.css(rampLevel(level));
-        cell.style.background = colour ?? "none";
-        cell.style.color = colour ? textOn(colour) : theme.muted;
-        cell.textContent = grid.marks[i][j];
-        cell.title = grid.descriptions[i][j];
-        cell.setAttribute("aria-label", grid.descriptions[i][j]);
-        const chosen = grid.name === name && i === r && j === c;
-        cell.setAttribute("aria-checked", String(chosen));
-        cell.tabIndex = -1;
-        if (chosen) tabStop = cell;
-      })
-    );
-    tabStop.tabIndex = 0;
-  }
-
-  function select(name, r, c) {
-    data.chosen = [name, r, c];
-    pendingReports.push(JSON.stringify(data.chosen));
-    redraw();
-    report({ grid: name, row: r, column: c });
-  }
-
-  return { show, close: listenForResize(frame, redraw) };
+  return { show, close: listenForResize(frame, draw) };
 }

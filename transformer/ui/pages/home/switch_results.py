@@ -74,13 +74,13 @@ def attention_change_table(shares: dict[AttentionKind, Shares]) -> pd.DataFrame:
 def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
     shares = attention_changes(comparison)
-    selected = cached_trace.packed.resolved(state.view(Home).explorer())
+    shown = cached_trace.packed.resolved(state.view(Home).explorer())
     views.head_grid(
         "moved-heads",
         [_changes_of_kind(kind, by_head) for kind, by_head in shares.items()],
         high=1.0,
         legend="Share of the head's attention that moved to other tokens; colour by square root.",
-        chosen=(checked_kind(selected["kind"]), int(selected["layer"]), int(selected["head"])),
+        selected=(checked_kind(shown["kind"]), int(shown["layer"]), int(shown["head"])),
     )
     table = attention_change_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
@@ -106,7 +106,7 @@ def _changes_of_kind(kind: AttentionKind, by_head: Shares) -> Grid:
         ]
         for layer, row in enumerate(shares)
     ]
-    return Grid(kind, KINDS[kind], np.sqrt(by_head), marks, descriptions)
+    return Grid(kind, np.sqrt(by_head), marks, descriptions)
 
 
 def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:

@@ -126,7 +126,7 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
             [_kind_grid(kind, report, colour) for kind in KINDS],
             high=float(np.nanmax(values, initial=1e-6)),
             legend=". ".join(legend) + ".",
-            chosen=(view.kind, view.layer, view.head),
+            selected=(view.kind, view.layer, view.head),
         )
 
 
@@ -152,7 +152,7 @@ def _kind_grid(kind: AttentionKind, report: Mapping[str, Any], colour: str) -> G
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]
     numbers = [math.nan if value is None else value for value in values]
-    return Grid(kind, KINDS[kind], np.array(grid_rows(numbers)), grid_rows(marks), grid_rows(hover))
+    return Grid(kind, np.array(grid_rows(numbers)), grid_rows(marks), grid_rows(hover))
 
 
 def _table(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
