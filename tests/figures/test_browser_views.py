@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from tests.figures.deno import SENTENCES, run_deno
+from tests.figures.levels import weights_of
 from transformer.app_folders import APP_FOLDER
 from transformer.figures import PackedTrace
-from transformer.figures.packing import Part, weights_of
+from transformer.figures.packing import Part
 from transformer.inference.alternatives import word_alternatives
 from transformer.inference.translator import Translator
 

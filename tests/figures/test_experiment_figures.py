@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
+from tests.figures.levels import weights_of
 from transformer.figures import PackedTrace
 from transformer.figures.alignment import alignment
 from transformer.figures.contributions import (
@@ -20,7 +21,7 @@ from transformer.figures.contributions import (
 )
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.offsets import offsets, signed_offset
-from transformer.figures.packing import unpack, weights_of
+from transformer.figures.packing import unpack
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import pool, switchboard_data
 from transformer.figures.views import view_page

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
+from tests.figures.levels import rounding_error, weights_of
 from transformer.figures import ExplorerView, PackedTrace, explorer_data, explorer_page, prefixed
 from transformer.figures.packed_trace import query_key_vectors
-from transformer.figures.packing import FINE, rounding_error, unpack, weights_of
+from transformer.figures.packing import FINE, unpack
 from transformer.figures.state import DEFAULTS
 
 TGT = ["<s>", "▁a", "▁b"]

@@ -19,8 +19,9 @@ from tests.figures.film_frames import (
     offset_weights,
     reversed_weights,
 )
+from tests.figures.levels import rounding_error, weights_of
 from transformer.figures.film import FILM_FIELDS, film_data, film_page, opening_kind
-from transformer.figures.packing import COARSE, rounding_error, unpack, weights_of
+from transformer.figures.packing import COARSE, unpack
 from transformer.figures.state import state_of
 from transformer.jobs.shipped import shipped_folders
 from transformer.measures.film_steps import film_steps

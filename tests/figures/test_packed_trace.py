@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
+from tests.figures.levels import rounding_error, weights_of
 from transformer.figures.packed_trace import PackedTrace, query_key_vectors, weight_parts
-from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
+from transformer.figures.packing import COARSE, FINE
 from transformer.figures.state import DEFAULTS
 from transformer.measures.registry import SITES, VECTORS
 

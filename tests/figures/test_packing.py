@@ -11,16 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transformer.figures.packing import (
-    COARSE,
-    FINE,
-    Part,
-    pack,
-    quantize,
-    rounding_error,
-    unpack,
-    weights_of,
-)
+from tests.figures.levels import rounding_error, weights_of
+from transformer.figures.packing import COARSE, FINE, Part, pack, quantize, unpack
 
 Weights = npt.NDArray[np.float32]
 

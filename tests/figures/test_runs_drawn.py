@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from tests.figures.fake_traces import update
+from tests.figures.levels import rounding_error, weights_of
 from tests.model.small import make_config
 from transformer.figures.moments import MATRICES, moments_data
-from transformer.figures.packing import rounding_error, unpack, weights_of
+from transformer.figures.packing import unpack
 from transformer.figures.views import view_page
 from transformer.figures.wall import Card, wall_data
 from transformer.model import Transformer

@@ -80,10 +80,6 @@ class SizedCache(Generic[Value]):
     def __len__(self) -> int:
         return len(self._values)
 
-    @property
-    def used_bytes(self) -> int:
-        return self._used_bytes
-
     def get(self, key: Hashable) -> Value | None:
         """Return the value and mark it as used; None if there is none."""
         with self._lock:

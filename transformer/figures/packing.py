@@ -2,7 +2,7 @@
 
 Attention weights are sent as levels: a weight w becomes the integer round(√w · top), with top 65535
 (two bytes) or, for long sentences, 255 (one byte). The square root keeps small weights distinct
-from zero. `rounding_error` bounds the error; views show no more digits than it allows.
+from zero. The error is at most half a level; views show no more digits than it allows.
 
     bytes 0–3    "HUA2"
     bytes 4–7    length of the header, uint32, little-endian
@@ -59,22 +59,6 @@ def quantize(name: str, weights: Float[np.ndarray, "*heads rows columns"], top: 
     levels: npt.NDArray[Any] = np.empty(weights.shape, "<u2" if top > COARSE else "u1")
     np.rint(np.sqrt(np.minimum(weights, 1.0)) * top, out=levels, casting="unsafe")
     return Part(name, levels, top)
-
-
-def weights_of(part: Part) -> Float[np.ndarray, "..."]:
-    """Return the weights of a quantized part, each within `rounding_error`."""
-    shares: npt.NDArray[np.float32] = part.array.astype(np.float32) / np.float32(part.top)
-    return shares**2
-
-
-def rounding_error(weight: float, top: int) -> float:
-    """Return the largest possible error of a packed weight: half a level on a square-root scale.
-
-    A level q decodes to (q / top)² and encodes weights up to (q ± 1/2)² / top², which differ by at
-    most (q + 1/4) / top², and q is at most √w · top + 1/2. The last quarter and the last term
-    allow for float32, in which weights are stored.
-    """
-    return float((np.sqrt(weight) * top + 1) / top**2 + weight * 2.0**-22)
 
 
 def pack(header: Mapping[str, Any], parts: Sequence[Part]) -> bytes:

@@ -64,17 +64,6 @@ def linked_sentences(target: str = "fr") -> tuple[Pair, ...]:
     )
 
 
-def words_without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], frozenset[int]]]:
-    """Return the source words and target words of each sentence of `linked_sentences` that have no
-    counterpart."""
-    unlinked = []
-    for _, _, links in _rows(f"linked-{target}"):
-        bare = [part for part in links.split() if _BARE.fullmatch(part)]
-        source = frozenset(int(part[:-1]) for part in bare if part.endswith("-"))
-        unlinked.append((source, frozenset(int(part[1:]) for part in bare if part[0] == "-")))
-    return unlinked
-
-
 def grammar_pairs(n: int, *, symbols: bool = False) -> list[Pair]:
     """Return English and French sentences of the built-in grammar with exact links."""
     return [grammar_pair(example, symbols=symbols) for example in french_examples()[:n]]
