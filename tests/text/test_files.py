@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.text.files import write_text
+from transformer.text.files import atomic_path, write_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes of Unix")
 
@@ -25,6 +25,21 @@ def test_a_link_stays_a_link_and_its_target_gets_the_text(tmp_path: Path) -> Non
         assert link.is_symlink()
         assert target.read_text() == name
     assert os.listdir(tmp_path / "folder") == ["real.txt"]
+
+
+def write_half(path: Path) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text("half")
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "old.txt"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        write_half(path)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["old.txt"]
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
