@@ -59,33 +59,3 @@ def test_eight_threads_get_their_own_results(
             models.assert_same_trace(repeated_trace, trace)
             assert batch == texts
     assert all(torch.isfinite(torch.tensor(trace.translation.score)) for trace, _ in expected)
-
-
-NOUNS = ["baker", "aunt", "pilot", "boat", "lamp", "bread", "book", "answer", "dog", "house"]
-VERBS = ["paints", "sells", "hides", "finds", "knows"]
-
-
-@pytest.mark.real_device
-@pytest.mark.slow
-def test_500_texts_are_the_same_alone_and_concurrently(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    """Half of them have a space before the full stop, as in tokenized corpora."""
-    texts = [
-        f"The {subject_noun} {verb} the {noun}{full_stop}"
-        for verb in VERBS
-        for subject_noun in NOUNS
-        for noun in NOUNS[:5]
-        for full_stop in (".", " .")
-    ]
-    assert len({*texts}) == 500
-    translator = Translator(tiny_model, vocabulary)
-    alone = [translator.translate(text, max_len=6) for text in texts]
-    with ThreadPoolExecutor(4) as pool:
-        concurrent = list(pool.map(lambda text: translator.translate(text, max_len=6), texts))
-    assert [translation.ids for translation in concurrent] == [
-        translation.ids for translation in alone
-    ]
-    assert [translation.log_probability for translation in concurrent] == [
-        translation.log_probability for translation in alone
-    ]

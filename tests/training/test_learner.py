@@ -195,23 +195,6 @@ def test_validation_is_the_plain_loss_without_dropout(
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_tensors_restore_the_learner(
-    dtype: torch.dtype, model: Transformer, batches: list[Batch]
-) -> None:
-    first = Learner(model, dtype)
-    for batch in batches[:2]:
-        step(first, batch)
-    tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
-    torch.manual_seed(99)
-    second = Learner(Transformer(model.config), dtype)
-    second.load_tensors(tensors)
-    for batch in batches[2:]:
-        assert step(first, batch) == step(second, batch)
-    for name, tensor in first.tensors().items():
-        assert torch.equal(second.tensors()[name], tensor), name
-
-
 def test_learns_to_reverse_sequences(make_trainer: MakeTrainer, tmp_path: Path) -> None:
     """The model learns to reverse four words out of eight, also in new pairs. Without the source,
     the loss would be at least ln 8 nats per word and 0 for `</s>`."""
