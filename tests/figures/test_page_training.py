@@ -103,6 +103,8 @@ def test_kernels_are_compiled_from_their_source() -> None:
     [
         {},
         {"label_smoothing": 0.1, "score": "dot", "positions": "none"},
+        {"score": "additive"},
+        {"score": "additive", "n_heads": 1, "n_layers": 1, "causal": False},
         {"positions": "learned", "n_layers": 1, "d_model": 32, "n_heads": 2, "d_ff": 36},
         {"n_heads": 8, "d_model": 32},  # d_k = 4: fewer columns than a kernel computes at once
         {"causal": False},
@@ -214,8 +216,10 @@ def test_gradients_of_recurrent_models_equal_those_of_torch(name: str, tmp_path:
     torch.testing.assert_close(torch.tensor(result["gradients"]), expected, rtol=0, atol=tolerance)
 
 
-def test_fifty_steps_have_the_losses_of_the_python_trainer(tmp_path: Path) -> None:
-    settings = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 64, "steps": 50, "warmup": 20}
+@pytest.mark.parametrize("score", ["scaled_dot", "additive"])
+def test_fifty_steps_have_the_losses_of_the_python_trainer(score: str, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"score": score}
+    settings |= {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 64, "steps": 50, "warmup": 20}
     settings |= {"label_smoothing": 0.1, "weight_decay": 0.1, "learning_rate": 0.003}
     model, pairs = _model(settings), _pairs(200)
     _write_case(tmp_path, settings, pairs, model)
@@ -336,8 +340,9 @@ def test_french_sentences_are_trained_from_the_file_of_the_site(tmp_path: Path) 
     assert all(0 < share < 1 for layer in result["linkShares"] for share in layer)
 
 
-def test_python_translates_with_a_model_of_the_page(tmp_path: Path) -> None:
-    settings = {"steps": 40, "d_model": 32, "d_ff": 64, "learning_rate": 0.01, "warmup": 10}
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
+def test_python_translates_with_a_model_of_the_page(score: str, tmp_path: Path) -> None:
+    settings = {"score": score, "steps": 40, "d_model": 32, "d_ff": 64, "learning_rate": 0.01, "warmup": 10}
     (tmp_path / "case.json").write_text(json.dumps(settings))
     result = _run("checkpoint", tmp_path)
     folder = tmp_path / "made"
@@ -346,6 +351,7 @@ def test_python_translates_with_a_model_of_the_page(tmp_path: Path) -> None:
     (folder / "model.safetensors").write_bytes(base64.b64decode(result["safetensors"]))
     Vocabulary.from_symbols(result["symbols"]).save(folder / "vocabulary.model")
     translator = Translator.load(folder, "cpu")
+    assert translator.model.config.score == score
     assert len({output for _, output in result["translations"]}) > 5
     for source, output in result["translations"]:
         longest = len(output.split()) + (len(output.split()) < 11)

@@ -8,9 +8,12 @@ import runpy
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.figures.deno import deno
+from transformer.config import ModelConfig
 from transformer.figures.modules import CLIENT
+from transformer.model.attention import MultiHeadAttention
 
 TASKS = (
     "reverse",
@@ -124,6 +127,24 @@ def test_settings_and_heads_switched_off_reach_the_model(tmp_path: Path) -> None
         assert absent not in text
         assert absent in script("steps=2")
     module["main"]()
+
+
+@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
+def test_the_script_has_the_attention_of_the_run(score: str, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text(script(f"score={score};d_model=32;n_heads=2;steps=2"), encoding="utf-8")
+    torch.manual_seed(2)
+    attention = runpy.run_path(str(file))["Attention"]("cross", 0)
+    expected = MultiHeadAttention(ModelConfig(9, d_model=32, n_heads=2, score=score))
+    weights = {
+        "w_qkv": torch.cat([attention.q.weight, attention.k.weight, attention.v.weight]),
+        "w_o": attention.o.weight,
+        **({"score.v": attention.score} if score == "additive" else {}),
+    }
+    expected.load_state_dict(weights)
+    x, memory, mask = torch.randn(2, 4, 32), torch.randn(2, 5, 32), torch.rand(2, 1, 1, 5) < 0.7
+    mask[..., 0] = True
+    torch.testing.assert_close(attention(x, memory, mask), expected(x, memory, mask))
 
 
 def test_the_script_of_a_model_without_positions_has_none(tmp_path: Path) -> None:

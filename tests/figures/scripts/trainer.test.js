@@ -49,6 +49,8 @@ Deno.test("an impossible link is refused in one sentence", () => {
     "seed=1~off=c0.0": "it must begin with an earlier run and a step",
     "seed=1~1@5;off=c0.0": "it must begin with an earlier run and a step",
     "seed=1~0@5;n_heads=2": "A fork after step 0 cannot change n_heads",
+    "seed=1~0@5;score=additive": "A fork after step 0 cannot change score",
+    "score=cosine": "score is cosine; it must be one of scaled_dot, dot, additive",
     [`seed=1${"~0@5;seed=2".repeat(13)}`]: "at most 12",
   };
   for (const [link, message] of Object.entries(cases)) {

@@ -15,9 +15,9 @@ import {
   Tensor,
   withoutColumns,
 } from "../../../transformer/client/model/tensor.js";
-import { packedAttention } from "../../../transformer/client/model/attention.js";
+import { additiveAttention, allocateWeights, packedAdditiveAttention, packedAttention } from "../../../transformer/client/model/attention.js";
 import { attentionOverQueries } from "../../../transformer/client/model/query-softmax.js";
-import { additiveAttention, allocateWeights, gruStep } from "../../../transformer/client/model/recurrent.js";
+import { gruStep, queriesAt } from "../../../transformer/client/model/recurrent.js";
 import { Transformer } from "../../../transformer/client/model/transformer.js";
 import { packPairs } from "../../../transformer/client/training/data.js";
 import { Diverged, Run } from "../../../transformer/client/training/run.js";
@@ -69,6 +69,10 @@ const OPERATIONS = {
     shapes: [[8, 8], [8, 8], [8, 8]],
     use: ([q, k, v]) => attentionOverQueries(q, k, v, 2, 0.7, true).heads,
   },
+  "causal additive attention": {
+    shapes: [[8, 8], [8, 8], [8, 8], [2, 4]],
+    use: ([q, k, m, v]) => packedAdditiveAttention(q, k, m, v, 2, true).heads,
+  },
   "a step of a GRU": {
     shapes: [[12, 4], [12], [8, 12], [8, 4]],
     use: ([w, b, x, h]) => gruStep(x, h, { w_h: w, b_h: b }, x.tape.tensor([8, 4])),
@@ -76,8 +80,10 @@ const OPERATIONS = {
   // The second query of each sequence, the longer one first.
   "additive attention": {
     shapes: [[2, 4], [8, 4], [8, 4], [1, 4]],
-    use: ([q, k, m, v]) =>
-      additiveAttention(q, k, m, v, allocateWeights({ tape: q.tape, starts: k.starts }, k), [1, 0], 1),
+    use: ([q, k, m, v]) => {
+      const weights = allocateWeights({ tape: q.tape, starts: k.starts }, k);
+      return additiveAttention(q, k, m, v, weights, queriesAt(weights, [1, 0], 1, q.tape.kernels));
+    },
   },
 };
 

@@ -51,8 +51,7 @@ export class MultiHeadAttention {
   forward(x, { key, value }, causal, hooks, start = 0) {
     if (x.tape) {
       const query = linear(x, this.wQ, this.bQ);
-      const rest = /** @type {const} */ ([query, key, value, this.config.n_heads, this.scale(), causal]);
-      const { heads, weights } = (this.config.softmax === "keys" ? packedAttention : attentionOverQueries)(...rest);
+      const { heads, weights } = this.packed(query, key, value, causal);
       atSite(hooks, `${this.name}.hook_weights`, weights);
       return linear(atSite(hooks, `${this.name}.hook_heads`, heads), this.wO, this.bO);
     }
@@ -61,6 +60,14 @@ export class MultiHeadAttention {
     const weights = at("weights", attentionWeights(at("scores", this.scores(query, key)), causal));
     const heads = at("heads", weightedSum(weights, value));
     return at("output", linear(mergeHeads(heads), this.wO, this.bO));
+  }
+
+  /** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {boolean | number} causal */
+  packed(query, key, value, causal) {
+    const { n_heads, softmax } = this.config;
+    if (this.v) return packedAdditiveAttention(query, key, value, this.v, n_heads, causal);
+    const attend = softmax === "keys" ? packedAttention : attentionOverQueries;
+    return attend(query, key, value, n_heads, this.scale(), causal);
   }
 
   scale() {
@@ -120,25 +127,32 @@ function weightedSum(weights, value) {
   return sums;
 }
 
-// The heads' outputs (rows, d_model) of all sequences on a tape, and their weights: of each sequence and head a matrix
-// (queries, padded keys), one after the other. `table` has four integers
-// per sequence: first query row, queries, first key row, keys.
-/** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {number} nHeads @param {number} scale @param {boolean | number} causal */
-export function packedAttention(query, key, value, nHeads, scale, causal) {
-  const { tape } = query;
-  const { kernels, kernels: { run } } = tape;
-  const sequences = query.starts.length - 1;
-  const size = query.shape[1] / nHeads;
+// Weights of all sequences on a tape: of each sequence and head a matrix (queries, padded keys), one after the other; those
+// of sequence i begin at firsts[i]. `table` has four integers per sequence: first query row, queries, first key row, keys.
+/** @param {{ tape: import("./tape.js").Tape, starts: Int32Array }} queries @param {Tensor} key @param {number} nHeads */
+export function allocateWeights({ tape: { kernels }, starts }, key, nHeads = 1) {
+  const sequences = starts.length - 1;
   const table = kernels.allocate(4 * sequences, Int32Array);
+  const firsts = [];
   let count = 0;
   for (let i = 0; i < sequences; i++) {
-    const [queries, keys] = [query.starts[i + 1] - query.starts[i], key.starts[i + 1] - key.starts[i]];
-    table.set([query.starts[i], queries, key.starts[i], keys], 4 * i);
+    const [queries, keys] = [starts[i + 1] - starts[i], key.starts[i + 1] - key.starts[i]];
+    table.set([starts[i], queries, key.starts[i], keys], 4 * i);
+    firsts.push(count);
     count += nHeads * queries * paddedCount(keys);
   }
+  return Object.assign(new Tensor([count], kernels.allocate(count)), { table, firsts });
+}
+
+// The heads' outputs (rows, d_model) of all sequences on a tape, and their weights.
+/** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {number} nHeads @param {number} scale @param {boolean | number} causal */
+export function packedAttention(query, key, value, nHeads, scale, causal) {
+  const { tape, tape: { kernels: { run } } } = query;
+  const sequences = query.starts.length - 1;
+  const size = query.shape[1] / nHeads;
+  const weights = allocateWeights(query, key, nHeads);
   const heads = query.result(query.shape);
-  const weights = Object.assign(new Tensor([count], kernels.allocate(count)), { table });
-  const [q, k, v, w, t] = [query.values, key.values, value.values, weights.values, table].map((array) =>
+  const [q, k, v, w, t] = [query.values, key.values, value.values, weights.values, weights.table].map((array) =>
     array.byteOffset
   );
   run.attend(q, k, v, heads.values.byteOffset, w, t, sequences, nHeads, size, scale, causal);
@@ -147,6 +161,50 @@ export function packedAttention(query, key, value, nHeads, scale, causal) {
     run.attendBack(q, k, v, gy, w, gq, gk, gv, t, sequences, nHeads, size, scale);
   });
   return { heads, weights };
+}
+
+// The same with additive scores, v·tanh(q + k), of which `v` has a row for each head.
+/** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {Tensor} v @param {number} nHeads @param {boolean | number} causal */
+export function packedAdditiveAttention(query, key, value, v, nHeads, causal) {
+  const weights = allocateWeights(query, key, nHeads);
+  const rows = query.shape[0];
+  const table = query.tape.kernels.allocate(4 * nHeads * rows, Int32Array);
+  weights.firsts.forEach((start, sequence) => {
+    const [first, queries, firstKey, keys] = weights.table.subarray(4 * sequence, 4 * sequence + 4);
+    for (let h = 0; h < nHeads; h++) {
+      for (let i = 0; i < queries; i++) {
+        const seen = causal ? Math.min(keys, keys - queries + i + Number(causal)) : keys;
+        const place = start + (h * queries + i) * paddedCount(keys);
+        table.set([firstKey, seen, place, paddedCount(keys)], 4 * (h * rows + first + i));
+      }
+    }
+  });
+  return { heads: additiveAttention(query, key, value, v, weights, table, nHeads), weights };
+}
+
+// The sum of the values by the weights softmax(v·tanh(q + k)) of each query (Bahdanau et al. 2015, section A.1.2), with
+// `table` of four integers per head and query as in kernels.ts.
+/** @param {Tensor} query @param {Tensor} key @param {Tensor} value @param {Tensor} v @param {Tensor} weights @param {Int32Array} table */
+export function additiveAttention(query, key, value, v, weights, table, nHeads = 1) {
+  const { tape, tape: { kernels: { run } } } = query;
+  const [rows, width] = query.shape;
+  const size = width / nHeads;
+  const sums = query.result(query.shape);
+  // Calls a kernel for each head, with the addresses of its columns of these arrays and of its part of the table.
+  const eachHead = (kernel, arrays, others) => {
+    for (let h = 0; h < nHeads; h++) {
+      const [addresses, otherAddresses] = [arrays, others].map((part) =>
+        part.map(({ byteOffset }) => byteOffset + 4 * h * size)
+      );
+      const place = table.byteOffset + 16 * h * rows;
+      kernel(...addresses, weights.values.byteOffset, ...otherAddresses, place, rows, size, width);
+    }
+  };
+  const inputs = [query, key, value, v];
+  const values = inputs.map((input) => input.values);
+  eachHead(run.attendAdditive, [...values, sums.values], []);
+  tape.record(() => eachHead(run.attendAdditiveBack, [...values, sums.grad], inputs.map(({ grad }) => grad)));
+  return sums;
 }
 
 // Appends the keys and values of new positions to those in the cache.

@@ -484,37 +484,38 @@ export function gruBack(u: usize, h: usize, gates: usize, gy: usize, gx: usize, 
 @inline function addTo(address: usize, x: v128): void { v128.store(address, f32x4.add(v128.load(address), x)); }
 
 /**
- * Additive attention of one head: α = softmax_j(v · tanh(q + k_j)) and y = Σ_j α_j m_j for each query. `table` has four
- * integers per query: its first key row, how many, where its weights begin (padded(keys) of them), and nothing.
+ * Additive attention of one head, n columns of rows of `width`: α = softmax_j(v · tanh(q + k_j)) and y = Σ_j α_j m_j for
+ * each query. `table` has four integers per query: its first key row, how many it sees, where its weights begin, and how
+ * many these are.
  */
-export function attendAdditive(q: usize, k: usize, m: usize, v: usize, y: usize, weights: usize, table: usize, queries: i32, n: i32): void {
-  const row: usize = <usize>n << 2;
+export function attendAdditive(q: usize, k: usize, m: usize, v: usize, y: usize, weights: usize, table: usize, queries: i32, n: i32, width: i32): void {
+  const end: usize = <usize>n << 2, row: usize = <usize>width << 2;
   for (let i = 0; i < queries; i++, table += 16, q += row, y += row) {
-    const first = at(k, load<i32>(table) * n), keys = load<i32>(table, 4), ld = padded(keys), a = at(weights, load<i32>(table, 8));
+    const first: usize = <usize>load<i32>(table) * row, keys = load<i32>(table, 4), ld = load<i32>(table, 12), a = at(weights, load<i32>(table, 8));
     for (let j = 0; j < keys; j++) {
       let sum = f32x4.splat(0);
-      for (let d: usize = 0; d < row; d += 16) {
-        sum = multiplyAdd(v128.load(v + d), tanh4(f32x4.add(v128.load(q + d), v128.load(first + j * row + d))), sum);
+      for (let d: usize = 0; d < end; d += 16) {
+        sum = multiplyAdd(v128.load(v + d), tanh4(f32x4.add(v128.load(q + d), v128.load(k + first + j * row + d))), sum);
       }
       store<f32>(at(a, j), total(sum));
     }
     softmax(a, keys, ld, 1);
-    multiply(a, ld, 1, at(m, load<i32>(table) * n), n, 1, y, n, 0, 0, 1, n, keys);
+    multiply(a, ld, 1, m + first, width, 1, y, width, 0, 0, 1, n, keys);
   }
 }
 
 /** With t = tanh(q + k_j): gm_j += α_j gy; gs_j = α_j (gy·m_j − Σ α gy·m); gv += gs_j t; gq and gk_j += gs_j v (1 − t²). */
 export function attendAdditiveBack(
-  q: usize, k: usize, m: usize, v: usize, gy: usize, weights: usize, gq: usize, gk: usize, gm: usize, gv: usize, table: usize, queries: i32, n: i32,
+  q: usize, k: usize, m: usize, v: usize, gy: usize, weights: usize, gq: usize, gk: usize, gm: usize, gv: usize, table: usize, queries: i32, n: i32, width: i32,
 ): void {
-  const row: usize = <usize>n << 2, one = f32x4.splat(1);
+  const end: usize = <usize>n << 2, row: usize = <usize>width << 2, one = f32x4.splat(1);
   for (let i = 0; i < queries; i++, table += 16, q += row, gy += row, gq += row) {
     const first: usize = <usize>load<i32>(table) * row, keys = load<i32>(table, 4), a = at(weights, load<i32>(table, 8));
     let mean: f32 = 0;
     for (let j = 0; j < keys; j++) {
       const memory = first + j * row, share = v128.load32_splat(at(a, j));
       let dot = f32x4.splat(0);
-      for (let d: usize = 0; d < row; d += 16) {
+      for (let d: usize = 0; d < end; d += 16) {
         dot = multiplyAdd(v128.load(gy + d), v128.load(m + memory + d), dot);
         addTo(gm + memory + d, f32x4.mul(share, v128.load(gy + d)));
       }
@@ -523,7 +524,7 @@ export function attendAdditiveBack(
     }
     for (let j = 0; j < keys; j++) {
       const key = first + j * row, gs = f32x4.splat(load<f32>(at(a, j)) * (load<f32>(at(ROWS, j)) - mean));
-      for (let d: usize = 0; d < row; d += 16) {
+      for (let d: usize = 0; d < end; d += 16) {
         const t = tanh4(f32x4.add(v128.load(q + d), v128.load(k + key + d)));
         const g = f32x4.mul(f32x4.mul(gs, v128.load(v + d)), f32x4.sub(one, f32x4.mul(t, t)));
         addTo(gv + d, f32x4.mul(gs, t)); addTo(gq + d, g); addTo(gk + key + d, g);

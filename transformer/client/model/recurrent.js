@@ -8,6 +8,7 @@
 //
 // The methods are those of class Transformer, always on a tape.
 
+import { additiveAttention, allocateWeights } from "./attention.js";
 import { atSite, siteOf } from "./hooks.js";
 import { add, linear, lookup, paddedCount, Tensor } from "./tensor.js";
 
@@ -59,7 +60,8 @@ export class RecurrentModel {
     const contextOf = (h, active, time) => {
       if (!weights) return lookup(cache.last, active, 1, packed);
       const query = linear(h, this.attention.query);
-      const heads = additiveAttention(query, cache.keys, cache.memory, this.attention.v, weights, active, time);
+      const table = queriesAt(weights, active, time, packed.tape.kernels);
+      const heads = additiveAttention(query, cache.keys, cache.memory, this.attention.v, weights, table);
       return atSite(hooks, HEADS, heads);
     };
     const step = (x, h, states, active, time) =>
@@ -126,40 +128,15 @@ export function gruStep(x, h, { w_h, b_h }, y) {
   return y;
 }
 
-// Weights of one head as `packedAttention` returns them: for each sequence a matrix (queries, padded keys).
-/** @param {Packed} packed @param {Tensor} memory */
-export function allocateWeights({ tape, starts }, memory) {
-  const table = new Int32Array(4 * (starts.length - 1));
-  const firsts = []; // where the matrix of each sequence begins
-  let count = 0;
-  for (let i = 0; i + 1 < starts.length; i++) {
-    const keys = memory.starts[i + 1] - memory.starts[i];
-    table.set([starts[i], starts[i + 1] - starts[i], memory.starts[i], keys], 4 * i);
-    firsts.push(count);
-    count += (starts[i + 1] - starts[i]) * paddedCount(keys);
-  }
-  return Object.assign(new Tensor([count], tape.kernels.allocate(count)), { table, firsts });
-}
-
-// The context c_i = Σ_j α_ij h_j of each query, with α_i = softmax(e_i) and e_ij = v · tanh(W s_{i−1} + U h_j) (Bahdanau et al.
-// 2015, eq. 5 and 6, and section A.1.2); `query` is W s, `key` is U h, `memory` is h.
-/** @param {Tensor} query @param {Tensor} key @param {Tensor} memory @param {Tensor} v @param {any} weights @param {number[]} active sequence of each query @param {number} time */
-export function additiveAttention(query, key, memory, v, weights, active, time) {
-  const { kernels, kernels: { run } } = query.tape;
+// The queries of these sequences at this time, as `additiveAttention` takes them: W s_{i−1} and U h_j of Bahdanau et al.
+// (2015, eq. 5 and 6) are its query and key, h_j its value.
+/** @param {any} weights of allocateWeights @param {number[]} active @param {number} time @param {import("./kernels.js").Kernels} kernels */
+export function queriesAt(weights, active, time, kernels) {
   const table = kernels.allocate(4 * active.length, Int32Array);
   active.forEach((sequence, i) => {
     const [first, keys] = weights.table.subarray(4 * sequence + 2, 4 * sequence + 4);
-    table.set([first, keys, weights.firsts[sequence] + time * paddedCount(keys), 0], 4 * i);
+    const size = paddedCount(keys);
+    table.set([first, keys, weights.firsts[sequence] + time * size, size], 4 * i);
   });
-  const context = query.result(query.shape);
-  const [q, k, m, vs, a, t] = [query.values, key.values, memory.values, v.values, weights.values, table].map((array) =>
-    array.byteOffset
-  );
-  const [queries, size] = query.shape;
-  run.attendAdditive(q, k, m, vs, context.values.byteOffset, a, t, queries, size);
-  query.tape.record(() => {
-    const [gy, gq, gk, gm, gv] = [context, query, key, memory, v].map(({ grad }) => grad.byteOffset);
-    run.attendAdditiveBack(q, k, m, vs, gy, a, gq, gk, gm, gv, t, queries, size);
-  });
-  return context;
+  return table;
 }

@@ -8,8 +8,7 @@ import { parameterShapes } from "./parameters.js";
 /** @typedef {import("./protocol.d.ts").SavedRun} SavedRun */
 /** @param {import("./run.js").Run} run @param {SavedRun | null} [savedRun] @returns {import("./protocol.d.ts").SavedModel} */
 export function checkpointOf({ config: model, settings, data, parameters }, savedRun = null) {
-  const { score, dropout } = settings;
-  const config = { format: 1, ...model, score, dropout };
+  const config = { format: 1, ...model, dropout: settings.dropout };
   const symbols = data.symbols.slice(SPECIAL.length);
   const described = { config, symbols, ...(savedRun && { run: savedRun }) };
   const metadata = Object.fromEntries(Object.entries(described).map(([name, value]) => [name, JSON.stringify(value)]));

@@ -7,12 +7,14 @@ export const LEARNED_POSITIONS = 128;
 
 // Name, shape and kind of each weight, in the order of Python's model.
 /** @param {any} config @returns {[string, number[], string][]} */
-export function parameterShapes({ model = "transformer", vocab_size, d_model, d_ff, n_layers, positions }) {
+export function parameterShapes({ model = "transformer", vocab_size, d_model, d_ff, n_layers, n_heads, positions, score }) {
   const embedding = ["embedding.weight", [vocab_size, d_model], "normal"];
   if (model !== "transformer") return /** @type {any} */ ([embedding, ...recurrentShapes(model, d_model)]);
-  const attention = (
-    name,
-  ) => [[`${name}.w_qkv`, [3 * d_model, d_model], "projection"], [`${name}.w_o`, [d_model, d_model], "branch"]];
+  const attention = (name) => [
+    [`${name}.w_qkv`, [3 * d_model, d_model], "projection"],
+    [`${name}.w_o`, [d_model, d_model], "branch"],
+    ...(score === "additive" ? [[`${name}.score.v`, [n_heads, d_model / n_heads], "score"]] : []),
+  ];
   const norm = (name) => [[`${name}.norm.weight`, [d_model], "one"], [`${name}.norm.bias`, [d_model], "zero"]];
   const feedForward = (name) => [
     [`${name}.w_1.weight`, [d_ff, d_model], "xavier"],
@@ -92,7 +94,8 @@ export function initialize(config, tensors, seed, { log, cos }) {
   for (const [name, shape, kind] of parameterShapes(config)) {
     const { values } = tensors[name];
     const [rows, columns] = kind === "projection" ? [shape[0] / 3, shape[1]] : shape; // W^Q, W^K and W^V separately
-    const bound = kind === "recurrent" ? config.d_model ** -0.5 : gains[kind] * Math.sqrt(6 / (rows + columns));
+    const widths = { recurrent: config.d_model, score: columns };
+    const bound = widths[kind] ? widths[kind] ** -0.5 : gains[kind] * Math.sqrt(6 / (rows + columns));
     const draw = { zero: () => 0, one: () => 1, normal: () => normal() / Math.sqrt(config.d_model) }[kind] ??
       (() => bound * (2 * random.next() - 1));
     for (let i = 0; i < values.length; i++) values[i] = draw();

@@ -15,7 +15,7 @@ export interface Settings {
   d_model: number; // a multiple of 4 × n_heads
   d_ff: number; // a multiple of 4
   positions: "sinusoidal" | "learned" | "none";
-  score: "scaled_dot" | "dot"; // with or without the factor 1/√d_k
+  score: "scaled_dot" | "dot" | "additive"; // q·k / √d_k, q·k, or v·tanh(q + k)
   causal: boolean; // false removes the decoder's mask: during training the model sees the tokens that it must predict
   dropout: number;
   label_smoothing: number;

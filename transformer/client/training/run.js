@@ -37,7 +37,7 @@ export class Run {
       if (state && step < state.step) this.settings = completeSettings(settings, this.settings);
     }
     this.loadData();
-    const { model, n_layers, n_heads, d_model, d_ff, positions } = this.settings;
+    const { model, n_layers, n_heads, d_model, d_ff, positions, score } = this.settings;
     const isTransformer = model === "transformer";
     this.config = {
       ...(!isTransformer && { model }),
@@ -47,6 +47,7 @@ export class Run {
       n_heads,
       d_ff,
       positions,
+      score,
       max_len: LEARNED_POSITIONS,
     };
     if (positions === "learned" && this.longest > LEARNED_POSITIONS) {
@@ -98,7 +99,7 @@ export class Run {
     const rows = 2 * Math.max(MIN_CHUNK, batch) * (this.longest + 1);
     const perRow = model !== "transformer"
       ? 40 * d_model + this.longest + 8 + this.data.symbols.length
-      : n_layers * (20 * d_model + 2 * d_ff + n_heads * (this.longest + 8)) + this.data.symbols.length +
+      : n_layers * (20 * d_model + 2 * d_ff + n_heads * (this.longest + 12)) + this.data.symbols.length +
         5 * d_model;
     return 8 * rows * perRow;
   }
@@ -127,8 +128,8 @@ export class Run {
   }
 
   applySettings() {
-    const { score, causal, dropout, off } = this.settings;
-    Object.assign(this.model.config, { score, causal, dropout, ...this.fault.model });
+    const { causal, dropout, off } = this.settings;
+    Object.assign(this.model.config, { causal, dropout, ...this.fault.model });
     this.hooks = off ? withoutHeads(headsOf(off, this.model.config), this.model.config) : null;
   }
 

@@ -34,7 +34,7 @@ export const DEFAULTS = {
 // A task is learned when this share of the held-out outputs is right.
 export const LEARNED = 0.99;
 
-const FIXED = ["task", "model", "n_layers", "n_heads", "d_model", "d_ff", "positions", "warmup", "fault"];
+const FIXED = ["task", "model", "n_layers", "n_heads", "d_model", "d_ff", "positions", "score", "warmup", "fault"];
 
 // Settings that a change may contain.
 export const CHANGEABLE = Object.keys(DEFAULTS).filter((name) => !FIXED.includes(name));
@@ -60,7 +60,7 @@ const FRACTIONS = new Set(["dropout", "label_smoothing", "learning_rate", "coold
 const CHOICES = {
   model: ["transformer", "gru", "gru_attention"],
   positions: ["sinusoidal", "learned", "none"],
-  score: ["scaled_dot", "dot"],
+  score: ["scaled_dot", "dot", "additive"],
   causal: [true, false],
   fault: FAULTS,
 };

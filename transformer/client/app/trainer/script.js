@@ -71,11 +71,23 @@ export function scriptFor(settings, pairs) {
     off: off.length ? `OFF = {${off.join(", ")}}  # heads switched off\n` : "",
     ownHeads: off.length ? "        self.off = [head for head in range(HEADS) if (kind, layer, head) in OFF]\n" : "",
     switchOff: off.length ? "        heads = heads.clone()\n        heads[:, self.off] = 0\n" : "",
-    scale: settings.score === "scaled_dot" ? " / math.sqrt(D_MODEL // HEADS)" : "",
+    ...SCORES[settings.score],
     mask: settings.causal ? ".tril()" : "",
   };
   return TEMPLATE.replace(/«(\w+)»/g, (_, name) => values[name]);
 }
+
+// The scores of attention, and the weights that they need.
+const SCORES = {
+  scaled_dot: { scores: "q @ k.transpose(2, 3) / math.sqrt(D_MODEL // HEADS)", ownScores: "" },
+  dot: { scores: "q @ k.transpose(2, 3)", ownScores: "" },
+  additive: {
+    scores: 'torch.einsum("bhqkd,hd->bhqk", torch.tanh(q[:, :, :, None] + k[:, :, None]), self.score)',
+    ownScores: `        size = D_MODEL // HEADS
+        self.score = nn.Parameter((2 * torch.rand(HEADS, size) - 1) / math.sqrt(size))  # v of Bahdanau et al. 2015
+`,
+  },
+};
 
 // Where the encodings of positions come from, how they are added, and what the embedding of source and target needs.
 const POSITIONS = {
@@ -134,11 +146,11 @@ class Attention(nn.Module):
         for matrix in (self.q, self.k, self.v):
             nn.init.xavier_uniform_(matrix.weight, gain=math.sqrt(0.5))
         nn.init.xavier_uniform_(self.o.weight, gain=1 / math.sqrt(2 * LAYERS))
-«ownHeads»
+«ownScores»«ownHeads»
     def forward(self, x, memory, mask):
         split = lambda y: y.view(y.shape[0], y.shape[1], HEADS, D_MODEL // HEADS).transpose(1, 2)
         q, k, v = split(self.q(x)), split(self.k(memory)), split(self.v(memory))
-        scores = q @ k.transpose(2, 3)«scale»
+        scores = «scores»
         self.weights = scores.masked_fill(~mask, float("-inf")).softmax(-1)
         heads = self.weights @ v
 «switchOff»        return self.o(heads.transpose(1, 2).flatten(2))
