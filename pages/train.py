@@ -1,4 +1,4 @@
-"""Train: example runs, the form for a new run, and the page of a run or a race."""
+"""Train: example runs, the form for a new run, and the page of a run."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from transformer.ui.pages.training import (
     cards,
     form,
     here,
-    layer_race,
-    race_cards,
-    race_page,
     run_list,
     run_page,
 )
-from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, page
 from transformer.ui.widgets.callbacks import show_refusal
 
@@ -27,10 +23,6 @@ with page.page_without_model("pages/train.py"):
         here.show()
     elif view.run:
         run_page.show(view.run, owner)
-    elif view.race == layer_race.NAME:
-        layer_race.show(live_jobs.jobs(), owner)
-    elif view.race:
-        race_page.show(live_jobs.jobs(), owner, view.race)
     elif view.form:
         form.show(view.form)
     else:
@@ -42,6 +34,5 @@ with page.page_without_model("pages/train.py"):
         cards.show()
         run_list.own_runs(owner)
         with st.expander("More runs"):
-            race_cards.section(live_jobs.jobs(), owner)
             run_list.shipped_runs()
             run_list.other_runs(owner)

@@ -42,7 +42,7 @@ from transformer.inference.alternatives import word_alternatives
 from transformer.measures.kinds import Head
 from transformer.model import Transformer
 from transformer.text.batching import pad_batch
-from transformer.training.layer_race import make_layer_run_config
+from transformer.training.layer_race import compute
 from transformer.training.learner import Learner
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TrainingRun
@@ -150,12 +150,7 @@ def training(translator: Translator) -> None:
             assert train_run(run.path) == "finished", run.state()["reason"]
             run.change_state("queued")
             assert Translator.load(run.checkpoint_path, device=device).translate(TEXT).ids
-        for layer in ("self-attention", "recurrent", "convolutional", "restricted", "lstm"):
-            race = RunFolder(Path(folder) / layer)
-            sizes = {"layer": layer, "steps": 2, "batch_tokens": 200}
-            layers = make_layer_run_config(settings=sizes, device=device)
-            race.write_config(layers)
-            assert train_run(race.path) == "finished", race.state()["reason"]
+    compute({"seeds": [1], "steps": 2, "device": device}, lambda *_: None)  # the race of layers
 
 
 def precision(translator: Translator) -> None:

@@ -342,7 +342,14 @@ def test_french_sentences_are_trained_from_the_file_of_the_site(tmp_path: Path) 
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 def test_python_translates_with_a_model_of_the_page(score: str, tmp_path: Path) -> None:
-    settings = {"score": score, "steps": 40, "d_model": 32, "d_ff": 64, "learning_rate": 0.01, "warmup": 10}
+    settings = {
+        "score": score,
+        "steps": 40,
+        "d_model": 32,
+        "d_ff": 64,
+        "learning_rate": 0.01,
+        "warmup": 10,
+    }
     (tmp_path / "case.json").write_text(json.dumps(settings))
     result = _run("checkpoint", tmp_path)
     folder = tmp_path / "made"

@@ -1,4 +1,4 @@
-"""Figures of Why: curves of a race and means, accuracy by distance, cost, and scores by d_k."""
+"""Figures of Why: accuracy by distance, and scores by d_k."""
 
 from __future__ import annotations
 
@@ -6,15 +6,8 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.race_curves import (
-    Curve,
-    accuracy_by_distance,
-    mean,
-    race_curves,
-)
+from transformer.figures.distance_curves import accuracy_by_distance
 from transformer.figures.score_scale import against_width
 
 X = np.array([2.0, 4.0, 8.0])
@@ -31,35 +24,6 @@ TABLE = pd.DataFrame(
         "form": [4.0, 16.0, 0.1, 0.1],
     }
 )
-
-
-def curve(*points: tuple[float, float]) -> Curve:
-    steps, values = np.array(points, np.float64).reshape(-1, 2).T
-    return steps, values
-
-
-def test_the_mean_covers_common_steps_and_interpolates() -> None:
-    # At 10 the second curve has 3 (half way from 4 to 2), at 15 the first has 1.5.
-    mean_curve = mean([curve((0, 4), (10, 2), (20, 1)), curve((5, 4), (15, 2), (30, 0))])
-    assert mean_curve is not None
-    assert mean_curve[0].tolist() == [5, 10, 15, 20]
-    assert mean_curve[1] == pytest.approx([3.5, 2.5, 1.75, (1 + 4 / 3) / 2])
-    assert mean([curve((0, 4))]) is None
-    assert mean([curve((0, 4), (1, 3)), curve((2, 4), (3, 3))]) is None
-
-
-def test_an_entry_has_thin_seed_lines_and_a_thick_mean() -> None:
-    two_curves = [curve((0, 4), (10, 2)), curve((0, 6), (10, 4))]
-    for dark, palette in ((False, LIGHT), (True, DARK)):
-        figure = race_curves({"a": [], "b": two_curves, "<b>": two_curves[:1]}, "loss", dark=dark)
-        assert [line.line.color for line in figure.data] == [palette[1]] * 3 + [palette[2]]
-    assert [line.line.width for line in figure.data] == [1, 1, 3, 1]
-    assert [bool(line.showlegend) for line in figure.data[:2]] == [False, False]
-    assert figure.data[2].showlegend is None
-    assert figure.data[3].showlegend
-    assert [line.name for line in figure.data[2:]] == ["b", "&lt;b&gt;"]
-    assert list(figure.data[2].y) == [5, 3]
-    assert {line.legendgroup for line in figure.data} == {"1", "2"}
 
 
 def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.jobs.conftest import MakeIdleJobs, run_config
 from transformer.jobs import JobError, info
-from transformer.training.run_config import PairsRun, RaceEntry, TrainingRun
+from transformer.training.run_config import PairsRun, TrainingRun
 
 
 def run_with_seed(seed: int, **fields: object) -> TrainingRun:
@@ -47,11 +47,9 @@ def test_any_setting_that_changes_results_makes_another_run(
         replace(first, training=replace(first.training, steps=4)),
         run_config(steps=4),
         replace(first, probes=(("a b", "a b"),)),
-        replace(first, race=RaceEntry("score-1", "score", "dot", 1)),
     ]
     names = [jobs.submit(variant, "ann", reuse=True) for variant in variants]
     assert len({shared_name, *names}) == 1 + len(variants)
-    assert jobs.submit(variants[-1], "bob", reuse=True) not in names, "a race has its own runs"
     on_pairs = PairsRun(pairs="pairs.tsv", model=first.model, training=first.training)
     assert jobs.submit(on_pairs, "ann", b"a\tb\n", reuse=True) != jobs.submit(
         on_pairs, "bob", b"a\tb\n", reuse=True

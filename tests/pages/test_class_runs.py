@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from dataclasses import replace
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
-    class_line_data,
     join_as_student,
     only_class,
     open_as_teacher,
@@ -19,14 +17,12 @@ from tests.pages.class_visits import (
     rerun,
     run_cards,
 )
-from tests.pages.conftest import Visit
-from transformer.analysis.evidence.verdicts import MIN_SEEDS
-from transformer.classroom.tab_runs import TabRun
+from tests.pages.conftest import Visit, visible_text
+from transformer.classroom.tab_runs import TabRun, read_runs
+from transformer.figures.trainer_page import SCORE_RACE
 from transformer.jobs import JobError, Jobs
-from transformer.training.races import RACES
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import PairsRun
-from transformer.ui.services.class_updates import message
 
 pytestmark = pytest.mark.usefixtures("token")
 TRAIN = "pages/train.py"
@@ -39,14 +35,6 @@ def submit_copy_run(visit: Visit, jobs: Jobs, app: AppTest, title: str) -> str:
 def open_run(app: AppTest, name: str) -> AppTest:
     app.switch_page(TRAIN)
     app.query_params["run"] = name
-    app.run()
-    assert not app.exception
-    return app
-
-
-def open_race(app: AppTest, race: str) -> AppTest:
-    app.switch_page(TRAIN)
-    app.query_params.update(race=race, run="")
     app.run()
     assert not app.exception
     return app
@@ -105,62 +93,6 @@ def test_a_run_of_several_students_has_one_card_with_their_names(visit: Visit, j
     assert (card["curve"], card["accuracy"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
-def test_a_class_race_gives_every_student_a_run_and_the_teacher_controls_it(
-    visit: Visit, jobs: Jobs
-) -> None:
-    jobs.limits = replace(jobs.limits, runs_per_visitor=50)
-    teacher = open_as_teacher(visit)
-    press(teacher, "Stop leading")
-    press(teacher, "Start the race")
-    assert any("No students yet" in box.value for box in teacher.warning)
-    assert jobs.runs() == []
-    ann, bob = (
-        join_as_student(visit, only_class(), "Ann"),
-        join_as_student(visit, only_class(), "Bob"),
-    )
-    rerun(teacher).selectbox(key="class-race").select("scores").run()
-    press(teacher, "Start the race")
-    infos = jobs.runs()
-    race = RACES["scores"]
-    assert len(infos) == MIN_SEEDS * len(race.entries)
-    assert {(run.race.entry, run.race.seed) for run in infos if run.race} == {
-        (entry, seed) for entry in race.entries for seed in range(1, MIN_SEEDS + 1)
-    }
-    visitors = [app.session_state["visitor"] for app in (ann, bob)]
-    runs_by_owner = Counter(run.owner for run in infos)
-    assert set(runs_by_owner) == set(visitors)
-    assert max(runs_by_owner.values()) - min(runs_by_owner.values()) <= 1
-    assert {card["owner"] for card in run_cards(rerun(teacher))} == {"Ann", "Bob"}
-    # The popover is closed, as it would hide the cards.
-    assert teacher.session_state["class-together"] is False
-    # The class's message updates the students' pages; one once stayed unchanged for 90 seconds.
-    update = message(only_class(), visitors[0])
-    assert update["race"] == only_class().race != ""
-    assert class_line_data(ann)["race"] != update["race"]
-    links = [link.proto.label for link in rerun(ann).get("page_link")]
-    assert class_line_data(ann)["race"] == update["race"]
-    assert "Your training run →" in links
-    assert "Your class is training together" in page_markdown(ann)
-    her_run = only_class().race_run(visitors[0])
-    assert jobs.run(her_run).held_by(visitors[0])
-    assert sum(label.startswith("Your run: ") for label in links) == runs_by_owner[visitors[0]]
-    for app in (ann, teacher):
-        assert any("race of the class" in link.proto.label for link in app.get("page_link"))
-    # The teacher controls the race, and the students do not.
-    student_page = page_markdown(open_race(ann, update["race"]))
-    assert "Someone else started this race, with some of your runs" in student_page
-    assert "Stop the whole race" not in {element.label for element in ann.button}
-    teacher.switch_page(TRAIN).run()
-    assert "someone else's" not in page_markdown(teacher)
-    assert "Someone else" not in page_markdown(open_race(teacher, update["race"]))
-    assert "You started this race" in page_markdown(teacher)
-    press(teacher, "Stop the whole race")
-    assert {info.status for info in jobs.runs()} == {"cancelled"}
-    press(teacher, "Delete the race")
-    assert jobs.runs() == []
-    only_class().end()
-
-
 def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
@@ -191,12 +123,36 @@ def test_curves_of_runs_in_the_students_tabs_are_drawn_for_the_class(visit: Visi
     assert "Trained in the students' tabs" not in [header.value for header in teacher.header]
     ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
     for student, points in ((ann, [[25, 0.2], [50, 1.0]]), (bob, [[25, 0.1], [75, 1.0]])):
-        only_class().report_tab_run(student.session_state["visitor"], TabRun.read(points))
+        only_class().report_tab_runs(student.session_state["visitor"], (TabRun.read(points),))
     rerun(teacher)
     assert "Trained in the students' tabs" in [header.value for header in teacher.header]
     assert "2 of 2 runs have reached 99%, after 50 to 75 steps" in page_markdown(teacher)
     press(teacher, "Clear the curves")
     assert not only_class().tab_runs()
+
+
+def test_a_race_in_the_students_tabs_has_its_verdicts(visit: Visit) -> None:
+    teacher = open_as_teacher(visit)
+    links = {link.proto.label: link.proto.query_string for link in teacher.get("page_link")}
+    assert parse_qs(links["A race of three score functions →"])["here"] == [SCORE_RACE]
+    for end in (0.8, 0.9):
+        runs = [
+            {
+                "model": "transformer",
+                "score": score,
+                "steps": 50,
+                "points": [[25, 0.1], [50, right]],
+            }
+            for score, right in (("dot", 0.2), ("scaled_dot", end))
+        ]
+        student = join_as_student(visit, only_class())
+        only_class().report_tab_runs(student.session_state["visitor"], read_runs(runs))
+    text = visible_text(rerun(teacher))
+    assert "<td>2 of 2</td><td>85.0% (80.0% to 90.0%)</td>" in text
+    assert "**Dividing by √d_k helps**" in text
+    assert "a verdict needs 3 finished seeds of each side, and there are 2 and 2" in text
+    assert "additive scores win" not in text
+    assert "runs have reached 99%" not in text
 
 
 def test_solved_cases_of_the_bug_clinic_are_listed_for_the_class(visit: Visit) -> None:

@@ -17,10 +17,7 @@ from transformer.training.run_config import (
     KINDS,
     FilesRun,
     FilmRun,
-    Layer,
-    LayerRun,
     PairsRun,
-    RaceEntry,
     RunConfig,
     TaskRun,
     parse,
@@ -30,9 +27,8 @@ from transformer.training.run_folder import RunError, RunFolder
 
 MODEL = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
 TRAINING = TrainingConfig(steps=3)
-RACE_ENTRY = RaceEntry("scores-12", "scores", "scaled, d_k 16", 2)
 RUNS: list[RunConfig] = [
-    TaskRun(task="sort", options={"n_train": 9}, model=MODEL, training=TRAINING, race=RACE_ENTRY),
+    TaskRun(task="sort", options={"n_train": 9}, model=MODEL, training=TRAINING),
     PairsRun(
         pairs="pairs.tsv",
         model=MODEL,
@@ -54,8 +50,6 @@ RUNS: list[RunConfig] = [
         languages=("en", "fr"),
     ),
     FilesRun(train=("a.tsv",), model=MODEL, training=TRAINING),
-    LayerRun(task="gap", layer=Layer("dilated", 7, 5, 999, 15), model=MODEL, training=TRAINING),
-    LayerRun(task="gap", layer=Layer("gru", 3, 5, 999, None), model=MODEL, training=TRAINING),
     FilmRun(checkpoint="en-fr", title="The training of en-fr"),
     FilmRun(checkpoint="en-fr", model=MODEL, training=TRAINING),
 ]
@@ -86,7 +80,7 @@ def test_shipped_runs_are_read() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"kind": "tusk"}, "one of task, pairs, files, layer, film, not 'tusk'; did you mean"),
+        ({"kind": "tusk"}, "one of task, pairs, files, film, not 'tusk'; did you mean"),
         ({"kind": ["task"]}, "a run's kind must be one of"),
         ({"kind": None}, "a run's kind must be one of"),
         ({"kind": "pairs"}, "the data of a run of pairs has no 'task'"),
@@ -110,7 +104,6 @@ def test_shipped_runs_are_read() -> None:
         ({"probes": [["a"]]}, "probes must be pairs of two texts each"),
         ({"probes": ["ab"]}, "probes must be a list of texts, not 'ab'"),
         ({"languages": ["en", "not a code"]}, "languages are two codes"),
-        ({"race": {"id": "a", "name": "b", "entry": "c"}}, "RaceEntry needs a value for seed"),
     ],
 )
 def test_errors_are_reported(changes: dict[str, Any], message: str) -> None:

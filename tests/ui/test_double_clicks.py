@@ -10,7 +10,7 @@ import streamlit as st
 
 from tests.session import SessionDict
 from transformer.ui.base import state, visitor
-from transformer.ui.pages.training import Train, cards, finished_run, race_cards
+from transformer.ui.pages.training import Train, cards, finished_run
 from transformer.ui.services import live_classes, live_jobs
 
 
@@ -37,7 +37,6 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> FakeJobs:
     monkeypatch.setattr(st, "session_state", SessionDict({"page": "pages/train.py", "view": {}}))
     monkeypatch.setattr(live_jobs, "jobs", lambda: new_jobs)
     monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
-    monkeypatch.setattr(race_cards, "submit_race", new_jobs.submit)
     for name in ("current_id", "address_hash"):
         monkeypatch.setattr(visitor, name, lambda: "ann")
     return new_jobs
@@ -59,13 +58,6 @@ def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
         live_jobs.start_run(cards.run_config("reverse"), open_run="existing")
     assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).run == "run-1"
-
-
-def test_a_double_click_starts_one_race(jobs: FakeJobs) -> None:
-    for _ in range(2):
-        race_cards._start(jobs, "heads", "ann", 1, "")  # type: ignore[arg-type]
-    assert jobs.names == ["existing", "run-1"]
-    assert state.view(Train).race == "run-1"
 
 
 def test_a_deleted_run_is_deselected(jobs: FakeJobs) -> None:

@@ -67,7 +67,6 @@ class Classroom:
         code: the code that students type.
         teacher_name: the name of the teacher; "" for none.
         measured: the questions that the class answers before and after a part of the lesson.
-        race: the id of the last race that the class started; "" for none.
         ended: whether the class has ended; its data is then deleted.
     """
 
@@ -83,10 +82,9 @@ class Classroom:
 
     def _forget_all(self) -> None:
         """Delete all data of the class."""
-        self.race = self._teacher = self.teacher_name = ""
-        self._race_runs: dict[str, str] = {}
+        self._teacher = self.teacher_name = ""
         self._members: dict[str, Member] = {}
-        self._tab_runs: dict[str, TabRun] = {}  # the last of each visitor
+        self._tab_runs: dict[str, tuple[TabRun, ...]] = {}  # the last of each visitor
         self._solved_cases: dict[str, tuple[int, ...]] = {}  # of the bug clinic, by visitor
         self._removed: set[str] = set()  # visitors whom the teacher has removed
         self._n_joined = 0
@@ -154,26 +152,6 @@ class Classroom:
         with self._lock:
             self._removed.add(visitor)
         self.leave(visitor)
-
-    # Training together
-
-    def begin_race(self, race: str, runs: Mapping[str, str]) -> None:
-        """Start a race in which every student trains a run.
-
-        Args:
-            race: the id of the race.
-            runs: name of each student's first run, by the student's visitor id.
-        """
-        with self._lock:
-            if self.ended:
-                return
-            self.race, self._race_runs = race, dict(runs)
-        self._notify()
-
-    def race_run(self, visitor: str) -> str:
-        """Return the name of this student's run in the race; "" for none."""
-        with self._lock:
-            return self._race_runs.get(visitor, "")
 
     # Follow me
 
@@ -286,14 +264,15 @@ class Classroom:
 
     # Runs in the students' browsers
 
-    def report_tab_run(self, visitor: str, run: TabRun) -> None:
-        """Keep the last run that a student's browser has trained. Does nothing for others."""
+    def report_tab_runs(self, visitor: str, runs: tuple[TabRun, ...]) -> None:
+        """Keep the last run or race that a student's browser has trained. Does nothing for
+        others."""
         with self._lock:
             if visitor in self._members:
-                self._tab_runs[visitor] = run
+                self._tab_runs[visitor] = runs
 
-    def tab_runs(self) -> dict[str, TabRun]:
-        """Return the last run of each student, by the student's label with number if needed."""
+    def tab_runs(self) -> dict[str, tuple[TabRun, ...]]:
+        """Return the last runs of each student, by the student's label with number if needed."""
         with self._lock:
             return self._by_label(self._tab_runs)
 

@@ -1,22 +1,52 @@
-"""What the browsers of a class report: the curve of a run, and the solved cases of the bug clinic.
+"""What the browsers of a class report: the curves of a run or of a race, and the solved cases of
+the bug clinic.
 
 Weights and answers stay in the browser.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
+import pandas as pd
+
+from transformer.analysis.evidence.verdicts import (
+    Claim,
+    Outcome,
+    Verdict,
+    results_table,
+    verdict,
+)
+from transformer.analysis.table1.score_scale import KINDS
 from transformer.classroom.codes import ClassroomError
 
 LEARNED = 0.99
 """Share of right outputs from which a run has learned its task."""
 MAX_POINTS = 400
 MAX_STEP = 1_000_000
+MAX_RUNS = 13  # of one browser
 MAX_CASES = 50
+MODELS = {
+    "transformer": "Transformer",
+    "gru_attention": "GRU with attention",
+    "gru": "GRU without attention",
+}
+"""The models of `client/app/trainer/knobs.js`."""
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "model": MODELS,
+    "score": {str(score): name for score, name in KINDS.items()},
+}
+CLAIMS = (
+    Claim("Dividing by √d_k helps", KINDS["scaled_dot"], KINDS["dot"]),
+    Claim("Without the division, additive scores win", KINDS["additive"], KINDS["dot"]),
+    Claim("Attention helps a recurrent model", MODELS["gru_attention"], MODELS["gru"]),
+    Claim("A Transformer beats a GRU without attention", MODELS["transformer"], MODELS["gru"]),
+)
+"""What races in the tabs are about; a race tests the claims about its own entries."""
+Points = tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -25,13 +55,18 @@ class TabRun:
 
     Attributes:
         points: step and share of right outputs, in the order of the steps.
+        model, score: keys of `NAMES`.
+        steps: of the whole run.
     """
 
-    points: tuple[tuple[int, float], ...]
+    points: Points
+    model: str = "transformer"
+    score: str = "scaled_dot"
+    steps: int = MAX_STEP
 
     @classmethod
     def read(cls, points: Any) -> TabRun:
-        """Read what a browser has sent. Raises ClassroomError if it is not a curve."""
+        """Read the curve of a run. Raises ClassroomError if it is not a curve."""
         if not isinstance(points, list) or not 0 < len(points) <= MAX_POINTS:
             raise ClassroomError(f"A curve has from 1 to {MAX_POINTS} points.")
         try:
@@ -52,7 +87,99 @@ class TabRun:
 
     def lines(self) -> list[dict[str, Any]]:
         """Return the curve as lines of metrics.jsonl, for `figures.curves`."""
-        return [{"step": step, "sequence_accuracy": share} for step, share in self.points]
+        return _lines(self.points)
+
+
+def read_runs(runs: Any) -> tuple[TabRun, ...]:
+    """Read the run, or the runs of a race, that a browser has sent.
+
+    Raises ClassroomError if these are not runs with a curve, a model, a score and steps.
+    """
+    if not isinstance(runs, list) or not 0 < len(runs) <= MAX_RUNS:
+        raise ClassroomError(f"A browser reports from 1 to {MAX_RUNS} runs.")
+    return tuple(_read_run(run) for run in runs)
+
+
+def _read_run(run: Any) -> TabRun:
+    if not isinstance(run, Mapping):
+        raise ClassroomError("A run has a curve, a model, a score and steps.")
+    for field, names in NAMES.items():
+        if run.get(field) not in [*names]:
+            raise ClassroomError(f"The {field} of a run is one of {', '.join(names)}.")
+    steps = run.get("steps")
+    if type(steps) is not int or not 1 <= steps <= MAX_STEP:
+        raise ClassroomError(f"A run has from 1 to {MAX_STEP} steps.")
+    points = TabRun.read(run.get("points")).points
+    return TabRun(points, str(run["model"]), str(run["score"]), steps)
+
+
+def _lines(points: Points) -> list[dict[str, Any]]:
+    return [{"step": step, "sequence_accuracy": share} for step, share in points]
+
+
+@dataclass(frozen=True, eq=False)
+class TabRace:
+    """The race of a class: the same settings in every tab, each with its own seed.
+
+    Attributes:
+        runs: by entry, the run of each tab.
+        table: `results_table` of the runs that took all their steps.
+    """
+
+    runs: Mapping[str, Sequence[TabRun]]
+    table: pd.DataFrame
+    verdicts: Sequence[Verdict]
+
+    def mean_lines(self) -> dict[str, list[dict[str, Any]]]:
+        """Return each entry's mean over the tabs, as lines of metrics.jsonl."""
+        return {entry: _lines(_mean(runs)) for entry, runs in self.runs.items()}
+
+
+def tab_race(reports: Mapping[str, Sequence[TabRun]]) -> TabRace | None:
+    """Return the race that tabs with several runs have trained; None if there is none.
+
+    Args:
+        reports: the runs of each tab. A tab with one run is in no race.
+    """
+    racing = [runs for runs in reports.values() if len(runs) > 1]
+    field = next(
+        (
+            name
+            for name in NAMES
+            if len({getattr(run, name) for runs in racing for run in runs}) > 1
+        ),
+        None,
+    )
+    if field is None:
+        return None
+    by_entry: dict[str, dict[int, TabRun]] = {}
+    for tab, runs in enumerate(racing):
+        for run in runs:
+            by_entry.setdefault(NAMES[field][getattr(run, field)], {}).setdefault(tab, run)
+    table = results_table(
+        [
+            Outcome(entry, tab, run.points[-1][1])
+            for entry, runs_by_tab in by_entry.items()
+            for tab, run in runs_by_tab.items()
+            if run.points[-1][0] >= run.steps
+        ],
+        [*by_entry],
+    )
+    claims = [claim for claim in CLAIMS if {claim.better, claim.worse} <= {*by_entry}]
+    return TabRace(
+        {entry: [*runs_by_tab.values()] for entry, runs_by_tab in by_entry.items()},
+        table,
+        [verdict(table, claim) for claim in claims],
+    )
+
+
+def _mean(runs: Sequence[TabRun]) -> Points:
+    """Return the mean share at each step that any run was measured at."""
+    shares: dict[int, list[float]] = {}
+    for run in runs:
+        for step, share in run.points:
+            shares.setdefault(step, []).append(share)
+    return tuple((step, fmean(shares[step])) for step in sorted(shares))
 
 
 def read_solved_cases(cases: Any) -> tuple[int, ...]:
@@ -69,9 +196,9 @@ def read_solved_cases(cases: Any) -> tuple[int, ...]:
     return tuple(sorted(cases))
 
 
-def spread(runs: Mapping[str, TabRun]) -> str:
+def spread(runs: Sequence[TabRun]) -> str:
     """Return one sentence on how many runs have learned the task, and how fast."""
-    steps = sorted(run.reached for run in runs.values() if run.reached is not None)
+    steps = sorted(run.reached for run in runs if run.reached is not None)
     if not steps:
         return f"None of {len(runs)} runs has reached 99% yet."
     if len(steps) == 1:

@@ -30,6 +30,13 @@ FILES = (
 SHEETS = ("common/base", "views/grids/all-heads")
 TITLE = "Train a Transformer in this tab"
 CLINIC_TITLE, CLINIC = "Bug clinic", "clinic.html"
+SCORE_RACE = (
+    "n_layers=1;n_heads=1;d_ff=128;score=dot;steps=400;option.longest=6"
+    "~0@0;score=scaled_dot~0@0;score=additive"
+)
+"""The race of the three score functions, as in `client/app/trainer/races.js`."""
+WARMUP_RACE = "n_layers=2;learning_rate=0.01;steps=400;warmup=100~0@0;warmup=1"
+"""Two runs with and without a warm-up."""
 # Products run in WebAssembly; other origins are blocked, so what is typed stays here.
 POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "

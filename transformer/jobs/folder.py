@@ -31,7 +31,6 @@ class JobFolder(RunFolder):
                "worker": id of the last worker, "losses": how many workers were lost with it,
                "deleted": whether a user deleted the job,
                "holders": visitors who own it, if not the owner in config.json,
-               "requester": visitor who started it, if not the owner in config.json,
                "fingerprint": hash of all that the numbers of a run depend on; "" if it is not
                shared or a user changed its learning rate, "address": network address of the owner,
                "shared": whether others may see it, if its owner has set this}

@@ -18,9 +18,7 @@ from transformer.jobs.folder import JobFolder, int_or_zero, is_number, seconds_l
 from transformer.jobs.queue import Entry, position_fields, queue_order
 from transformer.text.files import is_free
 from transformer.training.run_config import (
-    LayerRun,
     PairsRun,
-    RaceEntry,
     RunConfig,
     TaskRun,
     TrainingRun,
@@ -43,10 +41,6 @@ class RunInfo(Entry):
             its owner shares it.
         task: one of `text.tasks`; "" for other runs.
         kind: one of `run_config.KINDS`; "" if its config.json is corrupt.
-        layer: the layer of Table 1 for a run of the race of layers, else "".
-        race: the race that it belongs to, if any.
-        requester: id of the visitor who started it, never displayed: its owner, or the teacher who
-            started a race for a class.
         steps: maximum number of training steps.
         fingerprint: `run_fingerprint` of its settings; "" if the run is not shared.
     """
@@ -63,9 +57,6 @@ class RunInfo(Entry):
     shared: bool = True
     task: str = ""
     kind: str = ""
-    layer: str = ""
-    race: RaceEntry | None = None
-    requester: str = ""
     steps: int = 0
     fingerprint: str = ""
 
@@ -116,9 +107,6 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
         shared=is_shared(config, job),
         task=config.task if isinstance(config, TaskRun) else "",
         kind=config.kind,
-        layer=config.layer.name if isinstance(config, LayerRun) else "",
-        race=training_run.race if training_run else None,
-        requester=str(job.get("requester") or config.owner),
         steps=training_run.training.steps if training_run else 0,
         fingerprint=str(job.get("fingerprint") or ""),
     )
@@ -161,8 +149,8 @@ their holders can resume."""
 
 def run_fingerprint(config: TrainingRun) -> str:
     """Return a hash of everything that the run's numbers depend on; "" for runs that are never
-    shared: those on uploaded pairs, and entries of a race."""
-    if not isinstance(config, TaskRun) or config.race is not None:
+    shared: those on uploaded pairs."""
+    if not isinstance(config, TaskRun):
         return ""
     anonymous = replace(config, title="", owner="", created=0.0).to_dict()
     content = json.dumps({**anonymous, "code": fingerprint()}, sort_keys=True)

@@ -117,32 +117,9 @@ class Jobs(AbstractContextManager["Jobs"]):
                 is_first = first or folder.job().get("first") is True
                 folder.change_job(holders=[*current_holders], first=is_first)
             else:
-                [name] = self._add([config], [owner], owner, address, infos, pairs, first)
+                name = self._add(config, owner, address, infos, pairs, first)
         self._start_workers()
         return name
-
-    def submit_all(
-        self,
-        configs: Sequence[TrainingRun],
-        owner: str,
-        *,
-        address: str = "",
-        owners: Sequence[str] = (),
-    ) -> list[str]:
-        """Queue several runs in this order, all or none, and return their names.
-
-        Args:
-            owners: the owner of each run, if not `owner`; it counts towards this visitor's limit
-                afterwards.
-
-        Raises JobError as `submit`.
-        """
-        configs = [self._checked(config) for config in configs]
-        owners = owners or [owner] * len(configs)
-        with as_job_error("the run could not be written"), self._queue.locked():
-            names = self._add(configs, owners, owner, address, self._infos())
-        self._start_workers()
-        return names
 
     def add_trained(
         self,
@@ -171,7 +148,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         with as_job_error("the run could not be written"), self._queue.locked():
             infos = self._infos()
-            [name] = self._add([config], [owner], owner, address, infos, complete=finish)
+            name = self._add(config, owner, address, infos, complete=finish)
         return name
 
     def _checked(self, config: TrainingRun, pairs: bytes = b"") -> TrainingRun:
@@ -183,46 +160,37 @@ class Jobs(AbstractContextManager["Jobs"]):
 
     def _add(
         self,
-        configs: Sequence[TrainingRun],
-        owners: Sequence[str],
-        requester: str,
+        config: TrainingRun,
+        owner: str,
         address: str,
         infos: Sequence[RunInfo],
         pairs: bytes = b"",
         first: bool = False,
         complete: Callable[[JobFolder], None] = lambda _: None,
-    ) -> list[str]:
-        """Write the folders of new runs, all or none, and return their names. `complete` is called
-        with each folder before others can see it."""
-        for visitor in (requester, *owners):
-            check_owner(visitor)
+    ) -> str:
+        """Write the folder of a new run and return its name. `complete` is called with the folder
+        before others can see it."""
+        check_owner(owner)
         stored = [info.requested_by for info in infos]
         waiting = [info.requested_by for info in infos if info.status == "queued"]
-        self.limits.check_capacity(waiting, stored, Requester(requester, address), len(configs))
+        self.limits.check_capacity(waiting, stored, Requester(owner, address))
         self.limits.check_disk(shutil.disk_usage(self._queue.root).free)
-        next_turn = 1 + max((info.turn for info in infos), default=0)
-        folders: list[JobFolder] = []
+        config = replace(config, owner=owner, created=time.time())
+        content = json.dumps(config.to_dict(), allow_nan=False, indent=2) + "\n"
+        turn = 1 + max((info.turn for info in infos), default=0)
+        job = {"turn": turn, "address": address, "fingerprint": run_fingerprint(config)}
+        if first:
+            job["first"] = True
+        files = {"config.json": content.encode()}
+        if isinstance(config, PairsRun):
+            files[config.pairs] = pairs
+        folder = self._queue.add(self._new_name(config.title), files, job)
         try:
-            for turn, (config, owner) in enumerate(zip(configs, owners, strict=True), next_turn):
-                config = replace(config, owner=owner, created=time.time())
-                content = json.dumps(config.to_dict(), allow_nan=False, indent=2) + "\n"
-                job = {"turn": turn, "address": address, "fingerprint": run_fingerprint(config)}
-                if first:
-                    job["first"] = True
-                if owner != requester:
-                    job["requester"] = requester
-                files = {"config.json": content.encode()}
-                if isinstance(config, PairsRun):
-                    files[config.pairs] = pairs
-                folders.append(self._queue.add(self._new_name(config.title), files, job))
-            for index, folder in enumerate(folders):
-                complete(folder)
-                folders[index] = self._queue.publish(folder)
+            complete(folder)
+            return self._queue.publish(folder).name
         except BaseException:
-            for folder in folders:
-                shutil.rmtree(folder.path, ignore_errors=True)
+            shutil.rmtree(folder.path, ignore_errors=True)
             raise
-        return [folder.name for folder in folders]
 
     def _new_name(self, title: str) -> str:
         base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"

@@ -214,29 +214,21 @@ class Limits(Record):
         waiting: Sequence[Requester],
         stored: Sequence[Requester],
         requester: Requester,
-        count: int = 1,
     ) -> None:
-        """Raise JobError if `count` more runs would exceed the limit of queued or of stored
-        runs."""
-        race, fewer_seeds, these, begun = "", "", "one", "one of them has begun"
-        if count > 1:
-            race, fewer_seeds = f"the race has {count} runs and ", ", or take fewer seeds"
-            these, begun = "some", "some of them have begun"
+        """Raise JobError if one more run would exceed the limit of queued or of stored runs."""
         check_quotas(
             stored,
             requester,
-            f"delete {these} first{fewer_seeds}",
-            count,
-            visitor=(self.runs_per_visitor, f"{race}you keep {{}} runs"),
-            address=(self.runs_per_address, f"{race}{{}} runs are stored from your address"),
+            "delete one first",
+            visitor=(self.runs_per_visitor, "you keep {} runs"),
+            address=(self.runs_per_address, "{} runs are stored from your address"),
         )
         check_quotas(
             waiting,
             requester,
-            f"try again when {begun}{fewer_seeds}",
-            count,
-            address=(address_quota(self.queued), f"{race}{{}} runs from your address are waiting"),
-            total=(self.queued, f"{race}{{}} runs are waiting"),
+            "try again when one of them has begun",
+            address=(address_quota(self.queued), "{} runs from your address are waiting"),
+            total=(self.queued, "{} runs are waiting"),
         )
 
     def check_disk(self, free: int) -> None:

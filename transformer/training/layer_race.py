@@ -1,190 +1,163 @@
-"""Training of one layer type of Table 1 on the task "gap": copying a word over a distance.
+"""The race of the layers of Table 1, and of LSTM and GRU: over what distance can each remember?
 
-The run has a folder, control.json and saves like any other run, but no checkpoint, because the
-model is a tagger and not a translator.
+Every layer type learns the task "gap", copying a word over a distance, with equally many weights,
+the same data and the same steps. `compute` is one long computation (`jobs.Computation`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from transformer.config import ModelConfig, TrainingConfig, did_you_mean
+from transformer.analysis.evidence.verdicts import Claim
+from transformer.config import ModelConfig
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.text.tasks.gap import NO_TAG, GapTask, TaggedSequences
 from transformer.training.learner import N_SEEDS, MixedPrecision
-from transformer.training.recipe import split_settings
-from transformer.training.run_config import Layer, LayerRun, RaceEntry
-from transformer.training.run_folder import LoopState, RunFolder
-from transformer.training.trainer import TrainTask
+from transformer.training.schedule import learning_rate
 
-TASK = "gap"
+
+@dataclass(frozen=True)
+class Entry:
+    """A layer type in the race: a layer of `model.tagger.Tagger` with its sizes k and r."""
+
+    layer: str
+    k: int = 3
+    r: int = 5
+
+
+ENTRIES: Mapping[str, Entry] = MappingProxyType(
+    {
+        "self-attention": Entry("self-attention"),
+        "recurrent": Entry("recurrent"),
+        "LSTM": Entry("lstm"),
+        "GRU": Entry("gru"),
+        "convolutional": Entry("convolutional", k=7),
+        "restricted": Entry("restricted", r=9),
+        "dilated": Entry("dilated", k=7),
+    }
+)
 REFERENCE_LAYER = "self-attention"
 """The layer type whose number of weights the other types are matched to."""
-N_EVALUATIONS = 10  # besides the one before the first step
+CLAIMS = (
+    Claim("Self-attention beats a recurrent layer", "self-attention", "recurrent"),
+    Claim("Self-attention beats a convolution", "self-attention", "convolutional"),
+    Claim("Self-attention beats its restricted form", "self-attention", "restricted"),
+    Claim("Dilation helps a convolution", "dilated", "convolutional"),
+    Claim("A recurrent layer beats a convolution", "recurrent", "convolutional"),
+    Claim("An LSTM’s gates help a recurrent layer", "LSTM", "recurrent"),
+    Claim("A GRU’s gates help a recurrent layer", "GRU", "recurrent"),
+    Claim("Self-attention beats an LSTM", "self-attention", "LSTM"),
+)
+"""What the race is about; the accuracy of an entry is its mean over all distances."""
+SEEDS = (1, 2, 3)
+STEPS = 500
+SEQUENCES = 32  # of a step
+WARMUP, RATE, COOLDOWN = 300, 0.005, 0.4  # as in `schedule.learning_rate`
 VALID_PER_DISTANCE = 64  # validation sequences per distance
-N_EXAMPLES = 6
-_SHAPE = {"d_model": 32, "n_layers": 2, "n_heads": 1, "d_ff": 128, "dropout": 0.0}
-_TRAINING = {
-    "steps": 500,
-    "batch_tokens": 2144,  # 32 sequences of 67 positions
-    "warmup": 300,
-    "learning_rate": 0.005,
-    "cooldown": 0.4,
-    "label_smoothing": 0.0,
-    "save_every": 250,
-    "precision": "fp32",
-}
+SHAPE = {"d_model": 32, "n_layers": 2, "n_heads": 1, "d_ff": 128, "dropout": 0.0}
+COLUMNS = ("entry", "seed", "distance", "accuracy", "reach", "chance", "weights", "d_ff")
 
 
-def make_layer_run_config(
-    task: str = TASK,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    options: Mapping[str, int] | None = None,
-    device: str = "cpu",
-    title: str = "",
-    race: RaceEntry | None = None,
-) -> LayerRun:
-    """Return the config of one run, as `recipe.make_run_config` does for the other tasks.
+def compute(arguments: Mapping[str, Any], progress: Callable[[float, str], None]) -> dict[str, Any]:
+    """Train all entries with each seed, and measure the share of right letters by distance.
 
     Args:
-        task: must be "gap".
-        settings: "layer", "k" and "r" of the `Tagger`; fields of `ModelConfig` and
-            `TrainingConfig`. d_ff is that of self-attention; another layer type gets the d_ff that
-            gives it the same number of weights.
-        options: fields of `GapTask`.
+        arguments: "seeds"; optional "entries" (names), "steps", "task" (fields of `GapTask`) and
+            "device", by default all entries on the CPU.
 
-    Raises ValueError for an unknown task or name, or an invalid value.
+    Returns:
+        "when", in seconds since 1970, and "lines": a dict with the keys `COLUMNS` for each entry,
+        seed and distance. "reach" is the largest distance within the receptive field, None if it
+        is unlimited; "chance" is the accuracy of guessing. Raises ValueError for an unknown entry
+        or size.
     """
-    if task != TASK:
-        raise ValueError(f"layer types are compared on the task {TASK!r}, not on {task!r}")
-    all_settings = {
-        **_SHAPE,
-        **_TRAINING,
-        "layer": REFERENCE_LAYER,
-        "k": 3,
-        "r": 5,
-        **(settings or {}),
-    }
-    shape, training = split_settings(all_settings, ("layer", "k", "r"))
-    gap = _gap_task(options or {})
-    model = ModelConfig.from_dict({**shape, "vocab_size": gap.symbols, "max_len": gap.length})
-    layer, sizes = (
-        str(all_settings["layer"]),
-        {"k": int(all_settings["k"]), "r": int(all_settings["r"])},
-    )
-    weights = count_weights(REFERENCE_LAYER, model, gap.letters)
-    model = match_parameters(layer, model, gap.letters, weights, **sizes)
-    field = receptive_field(layer, model.n_layers, **sizes)
-    return LayerRun(
-        layer=Layer(
-            layer,
-            **sizes,
-            weights=count_weights(layer, model, gap.letters, **sizes),
-            reach=None if field == math.inf else int(field),
-        ),
-        model=model,
-        training=TrainingConfig.from_dict(training),
-        task=task,
-        options=asdict(gap),
-        device=device,
-        title=title,
-        race=race,
-    )
+    task = GapTask(**arguments.get("task", {}))
+    steps, device = arguments.get("steps", STEPS), torch.device(arguments.get("device", "cpu"))
+    names = arguments.get("entries", [*ENTRIES])
+    if unknown := {*names} - {*ENTRIES}:
+        raise ValueError(f"no entries {sorted(unknown)}; there are {', '.join(ENTRIES)}")
+    runs = [(name, seed) for seed in arguments["seeds"] for name in names]
+    lines = []
+    for number, (name, seed) in enumerate(runs):
+        stage = f"training {name}, seed {seed}"
+        model = new_model(ENTRIES[name], task, seed).to(device)
 
+        def report(fraction: float, done: int = number, stage: str = stage) -> None:
+            progress((done + fraction) / len(runs), stage)
 
-def _gap_task(options: Mapping[str, int]) -> GapTask:
-    known_options = {field.name for field in fields(GapTask)}
-    for name in options:
-        if name not in known_options:
-            raise ValueError(
-                f"the task {TASK} has no option {name!r}{did_you_mean(name, known_options)}"
-            )
-    return GapTask(**options)
-
-
-class LayerRace(TrainTask):
-    """Training of a stack of one layer type, with new random sequences at every step; takes the
-    config of `make_layer_run_config`."""
-
-    def __init__(
-        self, run: RunFolder, config: LayerRun, loop: LoopState, device: torch.device
-    ) -> None:
-        self.run, self.loop, self.device = run, loop, device
-        self.config, self.gap = config.training, _gap_task(config.options)
-        loop.precision = "fp32"
-        torch.manual_seed(self.config.seed % N_SEEDS)
-        layer = config.layer
-        with torch.device("cpu"):  # the same weights for a seed, on every device
-            model = Tagger(layer.name, config.model, self.gap.letters, k=layer.k, r=layer.r)
-        self.learner = MixedPrecision(model.to(device), torch.float32)
-        self.valid = [
-            self.gap.draw(np.random.default_rng(distance), VALID_PER_DISTANCE, distance=distance)
-            for distance in self.gap.distances
+        train(model, task, steps, seed, report)
+        lines += [
+            {"entry": name, "seed": seed, "distance": distance, "accuracy": accuracy}
+            | _facts(ENTRIES[name], model, task)
+            for distance, accuracy in accuracies(model, task).items()
         ]
-        self._evaluated_step = -1  # step of the last evaluation
+    return {"when": time.time(), "lines": lines}
 
-    def rewind(self, step: int) -> None:
-        """Find the last evaluated step; the run folder has already dropped later ones."""
-        self._evaluated_step = max((line["step"] for line in self.run.examples()), default=-1)
 
-    def compute_gradients(self) -> dict[str, float]:
-        """Compute the gradients on new random sequences."""
-        config = self.config
-        # Each step has its own seed, so that a resumed run draws the same sequences.
-        rng = np.random.default_rng([config.seed, self.loop.step])
-        count = max(1, config.batch_tokens // self.gap.length)
-        ids, tags = self._on_device(self.gap.draw(rng, count))
-        for weight in self.learner.model.parameters():
-            weight.grad = None
-        logits = self.learner.model(ids)
-        loss = functional.cross_entropy(logits.flatten(0, 1), tags.flatten(), ignore_index=NO_TAG)
-        loss.backward()
-        return {"loss": loss.item(), "tokens": ids.numel()}
+def new_model(entry: Entry, task: GapTask, seed: int) -> Tagger:
+    """Return an untrained stack of this layer, with the d_ff that gives it as many weights as
+    self-attention. The weights depend on the seed only."""
+    config = ModelConfig.from_dict({**SHAPE, "vocab_size": task.symbols, "max_len": task.length})
+    weights = count_weights(REFERENCE_LAYER, config, task.letters)
+    sizes = {"k": entry.k, "r": entry.r}
+    config = match_parameters(entry.layer, config, task.letters, weights, **sizes)
+    torch.manual_seed(seed % N_SEEDS)
+    return Tagger(entry.layer, config, task.letters, **sizes)
 
-    @torch.no_grad()
-    def evaluate_if_due(self, fraction: float, *, final: bool) -> dict[str, Any]:
-        """Evaluate each distance on fixed validation sequences."""
-        step, interval = self.loop.step, max(1, self.config.steps // N_EVALUATIONS)
-        if self._evaluated_step == step or (step % interval and not final):
-            return {}
-        self._evaluated_step = step
-        losses, sequence_accuracies, by_distance, examples = [], [], {}, []
-        for distance, sequences in zip(self.gap.distances, self.valid, strict=True):
-            ids, tags = self._on_device(sequences)
-            labelled = tags != NO_TAG
-            logits = self.learner.model(ids)[labelled].view(len(ids), self.gap.word, -1)
-            expected = tags[labelled].view(len(ids), self.gap.word)
-            predicted = logits.argmax(-1)
-            correct = predicted == expected
-            losses.append(functional.cross_entropy(logits.flatten(0, 1), expected.flatten()).item())
-            sequence_accuracies.append(correct.all(-1).float().mean().item())
-            by_distance[str(distance)] = correct.float().mean().item()
-            examples.append(self._example(sequences, predicted[0].tolist(), expected[0].tolist()))
-        self.run.append_examples(step, examples[:: -(-len(examples) // N_EXAMPLES)])
-        return {
-            "valid_loss": float(np.mean(losses)),
-            "sequence_accuracy": float(np.mean(sequence_accuracies)),
-            "token_accuracy": float(np.mean([*by_distance.values()])),
-            "by_distance": by_distance,
-        }
 
-    def _example(
-        self, sequences: TaggedSequences, predicted: list[int], expected: list[int]
-    ) -> dict[str, Any]:
-        return {
-            "src": self.gap.sequence_text(sequences.ids[0]),
-            "tgt": self.gap.tag_text(expected),
-            "output": self.gap.tag_text(predicted),
-            "right": predicted == expected,
-        }
+def train(
+    model: Tagger, task: GapTask, steps: int, seed: int, progress: Callable[[float], None]
+) -> None:
+    """Take these steps, each on new random sequences."""
+    learner = MixedPrecision(model, torch.float32)
+    for step in range(steps):
+        ids, tags = _tensors(task.draw(np.random.default_rng([seed, step]), SEQUENCES), model)
+        model.zero_grad()
+        logits = model(ids).flatten(0, 1)
+        functional.cross_entropy(logits, tags.flatten(), ignore_index=NO_TAG).backward()
+        rate = learning_rate(
+            step + 1,
+            d_model=model.config.d_model,
+            warmup=WARMUP,
+            peak=RATE,
+            progress=step / steps,
+            cooldown=COOLDOWN,
+        )
+        learner.update(rate, clip_norm=1.0)
+        progress((step + 1) / steps)
 
-    def _on_device(self, sequences: TaggedSequences) -> list[torch.Tensor]:
-        return [torch.from_numpy(part).to(self.device) for part in (sequences.ids, sequences.tags)]
+
+@torch.no_grad()
+def accuracies(model: Tagger, task: GapTask) -> dict[int, float]:
+    """Return the share of right letters by their distance, on fixed validation sequences."""
+    shares = {}
+    for distance in task.distances:
+        rng = np.random.default_rng(distance)
+        ids, tags = _tensors(task.draw(rng, VALID_PER_DISTANCE, distance=distance), model)
+        labelled = tags != NO_TAG
+        shares[distance] = (model(ids).argmax(-1) == tags)[labelled].float().mean().item()
+    return shares
+
+
+def _facts(entry: Entry, model: Tagger, task: GapTask) -> dict[str, Any]:
+    field = receptive_field(entry.layer, model.config.n_layers, k=entry.k, r=entry.r)
+    return {
+        "reach": None if field == math.inf else int(field),
+        "chance": task.chance,
+        "weights": sum(weight.numel() for weight in model.parameters()),
+        "d_ff": model.config.d_ff,
+    }
+
+
+def _tensors(sequences: TaggedSequences, model: Tagger) -> list[torch.Tensor]:
+    device = model.output.weight.device
+    return [torch.from_numpy(part).to(device) for part in (sequences.ids, sequences.tags)]

@@ -9,7 +9,7 @@ from typing import Any
 from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.text import Vocabulary
 from transformer.training.data import get_task, task_options, task_sizes
-from transformer.training.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
+from transformer.training.run_config import INSPECT, PairsRun, TaskRun
 
 PAIRS_FILE = "pairs.tsv"
 """The file of the user's own pairs, in the run folder."""
@@ -66,7 +66,6 @@ def make_run_config(
     inspect: str = INSPECT,
     device: str = "auto",
     title: str = "",
-    race: RaceEntry | None = None,
 ) -> TaskRun | PairsRun:
     """Return the config of a run on a toy task, or on `pairs.tsv` in the run folder.
 
@@ -96,7 +95,6 @@ def make_run_config(
         "inspect": inspect,
         "device": device,
         "title": title,
-        "race": race,
     }
     if task is None:
         return PairsRun(pairs=PAIRS_FILE, **common)

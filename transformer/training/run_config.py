@@ -1,6 +1,6 @@
 """Configuration of a run, stored as config.json: one record for each kind of run.
 
-    {"kind": "task", "title", "owner", "created", "race", "languages", "model", "training",
+    {"kind": "task", "title", "owner", "created", "languages", "model", "training",
      "data": {"task", "options"}, "probes", "inspect", "device"}
 
 `parse` reads it, `RunConfig.to_dict` writes it.
@@ -33,29 +33,6 @@ first cross-attention."""
 MAX_PIECES = 128
 """Maximum pieces on a side; longer pairs are dropped."""
 Pairs = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class RaceEntry(Record):
-    """The race that a run belongs to: `id` is shared by all its runs, `name` is one of
-    `races.RACES`, `entry` and `seed` identify the run."""
-
-    id: str
-    name: str
-    entry: str
-    seed: int
-
-
-@dataclass(frozen=True)
-class Layer(Record):
-    """A layer of Table 1 for `model.tagger.Tagger`, with the number of weights of the stack and the
-    distance within its receptive field (None: unlimited)."""
-
-    name: str
-    k: int
-    r: int
-    weights: int
-    reach: int | None
 
 
 def _texts(name: str, value: Any) -> tuple[str, ...]:
@@ -93,8 +70,6 @@ READERS: Mapping[str, Reader] = {
     "TrainingConfig": _config(TrainingConfig),
     "ModelConfig | None": optional(_config(ModelConfig)),
     "TrainingConfig | None": optional(_config(TrainingConfig)),
-    "Layer": _config(Layer),
-    "RaceEntry | None": optional(_config(RaceEntry)),
 }
 """Functions that read a value, by the annotation of its field."""
 
@@ -158,7 +133,6 @@ class TrainingRun(RunConfig):
 
     model: ModelConfig
     training: TrainingConfig
-    race: RaceEntry | None = None
     inspect: str = INSPECT
     device: str = "auto"
     max_pieces: int = MAX_PIECES
@@ -201,17 +175,8 @@ class FilesRun(TrainingRun):
     start_from: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class LayerRun(TaskRun):
-    """A stack of one kind of layer of Table 1 on the task "gap"; `options` are the task's sizes."""
-
-    kind = "layer"
-    layer: Layer
-    device: str = "cpu"
-
-
 KINDS: dict[str, type[RunConfig]] = {
-    kind.kind: kind for kind in (TaskRun, PairsRun, FilesRun, LayerRun, FilmRun)
+    kind.kind: kind for kind in (TaskRun, PairsRun, FilesRun, FilmRun)
 }
 
 

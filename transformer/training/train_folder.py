@@ -32,11 +32,10 @@ from transformer.training.data import (
 )
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
-from transformer.training.layer_race import LayerRace
 from transformer.training.learner import DTYPES, N_SEEDS, Learner, seed_generator
 from transformer.training.packed_rows import pack_epochs, packed_batches
 from transformer.training.run_checkpoint import WeightAverager, model_card
-from transformer.training.run_config import FilesRun, LayerRun, TaskRun, TrainingRun
+from transformer.training.run_config import FilesRun, TaskRun, TrainingRun
 from transformer.training.run_folder import (
     BusyError,
     LoopState,
@@ -87,13 +86,9 @@ def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
         with run.locked(), ExitStack() as stack:
             _forget_old_command(run)
             loop, device = run.loop_state(), choose_device(config.device)
-            task: TrainTask
-            if isinstance(config, LayerRun):
-                task = LayerRace(run, config, loop, device)
-            else:
-                task = _prepare_translation(
-                    run, config, loop, device, log if verbose else lambda _: None
-                )
+            task = _prepare_translation(
+                run, config, loop, device, log if verbose else lambda _: None
+            )
             if verbose:
                 log(_summary(task))
             report: Report = stack.enter_context(Console()) if verbose else lambda _: None

@@ -1,8 +1,9 @@
 // The page that trains in the browser: links, verdicts, captions and pasted pairs.
 
 import assert from "node:assert/strict";
-import { caption, changeText, comparison, firstFollower } from "../../../transformer/client/app/trainer/captions.js";
-import { allSettings, readLink, WHY_ATTENTION, writeLink } from "../../../transformer/client/app/trainer/link.js";
+import { caption, changeText, firstFollower } from "../../../transformer/client/app/trainer/captions.js";
+import { allSettings, readLink, writeLink } from "../../../transformer/client/app/trainer/link.js";
+import { MODEL_RACE, racedSetting, raceText, SCORE_RACE } from "../../../transformer/client/app/trainer/races.js";
 import { descriptionOf, makeRuns } from "../../../transformer/client/app/trainer/runs.js";
 import { pairsOf, readModelFile } from "../../../transformer/client/app/trainer/saved.js";
 import { headWeights } from "../../../transformer/client/app/trainer/heads.js";
@@ -69,8 +70,8 @@ Deno.test("a verdict gives Student's interval or says that the seeds do not supp
   assert.ok(Math.abs(low - (30 - 2.776 * Math.sqrt(250 / 5))) < 1e-9);
   assert.ok(Math.abs(high + low - 60) < 1e-9);
   const seed = (before, after) => ({
-    before: { reached: before, linkShares: null },
-    after: { reached: after, linkShares: null },
+    before: { reached: before, share: before ? 1 : 0.4, linkShares: null },
+    after: { reached: after, share: after ? 1 : 0.4, linkShares: null },
   });
   const change = "without cross-attention layer 1, head 2";
   const slower = verdict([seed(300, 380), seed(300, 390), seed(310, 385), seed(290, 370), seed(305, 385)], change, 500);
@@ -81,14 +82,18 @@ Deno.test("a verdict gives Student's interval or says that the seeds do not supp
   assert.match(verdict([seed(300, 380), seed(300, 220)], change, 500), /^2 seeds do not support a difference/);
   assert.match(
     verdict([seed(300, null), seed(300, 320)], change, 500),
-    /^Within 500 steps, 1 of 2 seeds reach 99% without .*, and 2 of 2 without this change/,
+    /^2 seeds do not support a difference after 500 steps: .* by −30 points .* 1 of 2 seeds reach 99% without .*, and 2 of 2 without this change\.$/,
+  );
+  assert.match(
+    verdict([seed(null, 300), seed(null, 320)], change, 500),
+    /^Without .*, the share of right outputs after 500 steps changes by \+60 points \(mean of 2 seeds, 95% interval \+60 to \+60\)\. 2 of 2 /,
   );
 });
 
 Deno.test("the head that takes over is the one whose share rises most", () => {
   const seeds = [0, 0.02].map((noise) => ({
-    before: { reached: 300, linkShares: [[0.9, 0.1], [0.2, 0.1]] },
-    after: { reached: 350, linkShares: [[0, 0.15], [0.8 + noise, 0.1]] },
+    before: { reached: 300, share: 1, linkShares: [[0.9, 0.1], [0.2, 0.1]] },
+    after: { reached: 350, share: 1, linkShares: [[0, 0.15], [0.8 + noise, 0.1]] },
   }));
   assert.match(
     successor(seeds, "without it"),
@@ -97,7 +102,10 @@ Deno.test("the head that takes over is the one whose share rises most", () => {
   const unchanged = seeds.map(({ before }) => ({ before, after: before }));
   assert.match(successor(unchanged, "without it"), /^No cross-attention head takes over/);
   assert.equal(
-    successor([{ before: { reached: 1, linkShares: null }, after: { reached: 1, linkShares: null } }], ""),
+    successor(
+      [{ before: { reached: 1, share: 1, linkShares: null }, after: { reached: 1, share: 1, linkShares: null } }],
+      "",
+    ),
     "",
   );
 });
@@ -143,12 +151,13 @@ Deno.test("captions say what the numbers show", () => {
 });
 
 Deno.test("models are compared by the length of the input, and concluded from only if the numbers show it", () => {
-  const planned = readLink(WHY_ATTENTION);
-  assert.equal(writeLink(planned), WHY_ATTENTION);
+  const planned = readLink(MODEL_RACE);
+  assert.equal(writeLink(planned), MODEL_RACE);
   const models = [0, 1, 2].map((i) => descriptionOf(planned, i));
   assert.deepEqual(models.map(({ settings }) => settings.model), ["transformer", "gru_attention", "gru"]);
   assert.deepEqual(models.map(({ settings, changes }) => [settings.steps, changes.length]), Array(3).fill([800, 0]));
   const run = (model, ...shares) => ({
+    step: 0,
     started: { settings: { model } },
     evaluations: [{
       byLength: shares.flatMap((share, i) => [
@@ -158,13 +167,46 @@ Deno.test("models are compared by the length of the input, and concluded from on
     }],
   });
   const attends = run("gru_attention", 1, 1, 1, 0.9, 0.9);
-  const text = comparison(/** @type {any} */ ([attends, run("gru", 0.9, 0.5, 0, 0, 0)]));
+  const race = (...runs) => raceText(/** @type {any} */ (runs), racedSetting(/** @type {any} */ (runs)));
+  const text = race(attends, run("gru", 0.9, 0.5, 0, 0, 0));
   assert.match(
     text,
     /^Right outputs for inputs of 1 to 2 and of 9 to 10 symbols: GRU with attention 100% and 90%; GRU without attention 90% and 0%\. One vector/,
   );
-  assert.doesNotMatch(comparison(/** @type {any} */ ([attends, run("gru", 0.9, 0.9, 0.9, 0.8, 0.6)])), /One vector/);
-  assert.equal(comparison([]), "");
+  assert.doesNotMatch(race(attends, run("gru", 0.9, 0.9, 0.9, 0.8, 0.6)), /One vector/);
+  assert.equal(race(), "");
+  assert.equal(race(attends), "");
+});
+
+Deno.test("a race of score functions begins each run anew, and its seeds too", () => {
+  const planned = readLink(SCORE_RACE);
+  assert.equal(writeLink(planned), SCORE_RACE);
+  const scores = ["dot", "scaled_dot", "additive"];
+  const descriptions = planned.map((_, i) => descriptionOf(planned, i));
+  assert.deepEqual(
+    descriptions.map(({ settings, changes }) => [settings.score, changes.length]),
+    scores.map((x) => [x, 0]),
+  );
+
+  const started = [];
+  const makeWorker = () => /** @type {any} */ ({ postMessage: (message) => started.push(message), terminate() {} });
+  const runs = makeRuns(makeWorker, () => undefined, 9);
+  runs.begin(planned, null);
+  runs.compareSeeds(runs.all[2], 2);
+  const seeds = started.slice(3).map((
+    { description: { settings, changes } },
+  ) => [settings.score, settings.seed, changes]);
+  assert.deepEqual(seeds, [["dot", 1002, []], ["additive", 1002, []], ["dot", 2002, []], ["additive", 2002, []]]);
+  runs.all.slice(0, 3).forEach((run, i) => {
+    run.started = { settings: { score: scores[i] } };
+    run.evaluations = [{ step: 400, correct: 40 + 30 * i, count: 100 }];
+  });
+  assert.equal(racedSetting(runs.all), "score");
+  assert.match(
+    raceText(runs.all, "score"),
+    /^Right outputs by score function: q·k 40% \(step 400\); q·k \/ √d_k 70% \(step 400\); v·tanh\(q \+ k\) 100%/,
+  );
+  runs.close();
 });
 
 Deno.test("a change is named in words", () => {

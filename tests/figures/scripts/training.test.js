@@ -15,7 +15,12 @@ import {
   Tensor,
   withoutColumns,
 } from "../../../transformer/client/model/tensor.js";
-import { additiveAttention, allocateWeights, packedAdditiveAttention, packedAttention } from "../../../transformer/client/model/attention.js";
+import {
+  additiveAttention,
+  allocateWeights,
+  packedAdditiveAttention,
+  packedAttention,
+} from "../../../transformer/client/model/attention.js";
 import { attentionOverQueries } from "../../../transformer/client/model/query-softmax.js";
 import { gruStep, queriesAt } from "../../../transformer/client/model/recurrent.js";
 import { Transformer } from "../../../transformer/client/model/transformer.js";

@@ -12,7 +12,7 @@ effect decides, not its significance: with enough sentences every difference is 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -82,9 +82,7 @@ class Effect:
         )
 
 
-Measure = Literal["loss", "accuracy"]
 MIN_SEEDS = 3  # of each side, for a verdict
-SOLVED_ACCURACY = 0.95  # share of the validation sequences without error
 RULE = (
     f"Holds: each side has at least {MIN_SEEDS} finished seeds, every seed of the first is better "
     "than every seed of the second, and the means differ by more than twice their pooled standard "
@@ -96,7 +94,7 @@ this 1 time in 20 by chance (1 of the 6!/(3!·3!) orders), and would rarely be t
 
 @dataclass(frozen=True)
 class Claim:
-    """The claim of a race: one entry has a better final result than another."""
+    """The claim of a race: one entry is more accurate at the end than another."""
 
     text: str
     better: str
@@ -114,52 +112,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run that completed all its steps.
-
-    Attributes:
-        loss: on the validation pairs at the last step, nats per token.
-        accuracy: share of the validation pairs decoded without error, in free decoding.
-        solved_step: step of the first evaluation with an accuracy of at least 95%; infinite if
-            there is none.
-        seconds: time of all steps together, on the machine that ran them.
-    """
+    """One run that took all its steps, with its accuracy after the last one, from 0 to 1."""
 
     entry: str
     seed: int
-    loss: float
     accuracy: float
-    solved_step: float
-    seconds: float
-
-
-def read_outcome(
-    entry: str, seed: int, steps: int, lines: Iterable[Mapping[str, Any]]
-) -> Outcome | None:
-    """Read the outcome of a run of `steps` steps from the lines of metrics.jsonl; None if it was
-    not evaluated after the last one."""
-    lines = list(lines)
-    evaluations = [line for line in lines if "sequence_accuracy" in line]
-    last_evaluations = [line for line in evaluations if line["step"] == steps]
-    if not last_evaluations:
-        return None
-    reached = [line["step"] for line in evaluations if line["sequence_accuracy"] >= SOLVED_ACCURACY]
-    return Outcome(
-        entry,
-        seed,
-        float(last_evaluations[-1]["valid_loss"]),
-        float(last_evaluations[-1]["sequence_accuracy"]),
-        float(min(reached, default=math.inf)),
-        float(sum(line["seconds"] for line in lines if "seconds" in line)),
-    )
 
 
 def results_table(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each entry, in this order: each measure over its seeds, at equal steps.
+    """Return a row for each entry, in this order: its accuracy over its seeds.
 
-    Columns: "n", the number of finished seeds; `{measure}_mean`, `_sd` (sample standard deviation,
-    NaN for one seed), `_min` and `_max` for loss and accuracy; "reached", the number of seeds that
-    reached 95% correct; "steps_mean", "steps_min" and "steps_max", the steps until then, NaN
-    unless every seed reached it; "seconds_mean".
+    Columns: "n", the number of seeds; "mean", "sd" (sample standard deviation, NaN for one seed),
+    "min" and "max".
 
     Raises:
         ValueError: for an outcome of another entry, or a seed that an entry has twice.
@@ -177,25 +141,19 @@ def results_table(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.Dat
 
 
 def _row(outcomes: list[Outcome]) -> dict[str, float]:
-    row: dict[str, float] = {"n": len(outcomes)}
-    for name in ("loss", "accuracy"):
-        values = np.array([getattr(run, name) for run in outcomes], dtype=float)
-        row[f"{name}_mean"] = float(values.mean()) if len(values) else math.nan
-        row[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else math.nan
-        row[f"{name}_min"] = float(values.min()) if len(values) else math.nan
-        row[f"{name}_max"] = float(values.max()) if len(values) else math.nan
-    steps = [run.solved_step for run in outcomes if run.solved_step < math.inf]
-    row["reached"] = len(steps)
-    all_solved = len(steps) == len(outcomes) > 0
-    for name, figure in (("mean", np.mean), ("min", np.min), ("max", np.max)):
-        row[f"steps_{name}"] = float(figure(steps)) if all_solved else math.nan
-    seconds = [run.seconds for run in outcomes]
-    row["seconds_mean"] = float(np.mean(seconds)) if seconds else math.nan
-    return row
+    values = np.array([run.accuracy for run in outcomes], dtype=float)
+    some = len(values) > 0
+    return {
+        "n": len(values),
+        "mean": float(values.mean()) if some else math.nan,
+        "sd": float(values.std(ddof=1)) if len(values) > 1 else math.nan,
+        "min": float(values.min()) if some else math.nan,
+        "max": float(values.max()) if some else math.nan,
+    }
 
 
-def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Verdict:
-    """Decide the claim from `results_table` by `RULE`: a lower loss or a higher accuracy is better.
+def verdict(table: pd.DataFrame, claim: Claim) -> Verdict:
+    """Decide the claim from `results_table` by `RULE`.
 
     Raises:
         ValueError: if the table lacks one of the claim's entries.
@@ -204,42 +162,26 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
         if entry not in table.index:
             raise ValueError(f"the table has no entry {entry!r}; it has {', '.join(table.index)}")
     better, worse = (table.loc[[entry]].iloc[0] for entry in (claim.better, claim.worse))
-    n = int(min(better["n"], worse["n"]))
-    if n < MIN_SEEDS:
+    seeds = int(better["n"]), int(worse["n"])
+    if min(seeds) < MIN_SEEDS:
         return Verdict(
             claim,
             "inconclusive",
             f"a verdict needs {MIN_SEEDS} finished seeds of each side, and there are "
-            f"{int(better['n'])} and {int(worse['n'])}",
+            f"{seeds[0]} and {seeds[1]}",
         )
-    gain = float(better[f"{measure}_mean"] - worse[f"{measure}_mean"])
-    if measure == "loss":
-        gain = -gain
-    spread = math.sqrt((better[f"{measure}_sd"] ** 2 + worse[f"{measure}_sd"] ** 2) / 2)
+    gain = float(better["mean"] - worse["mean"])
+    spread = math.sqrt((better["sd"] ** 2 + worse["sd"] ** 2) / 2)
     reason = (
-        f"mean {measure} {better[f'{measure}_mean']:.4g} against {worse[f'{measure}_mean']:.4g}, "
-        f"pooled standard deviation {spread:.2g}, {int(better['n'])} and {int(worse['n'])} seeds"
+        f"mean accuracy {better['mean']:.1%} against {worse['mean']:.1%}, "
+        f"pooled standard deviation {spread:.1%}, {seeds[0]} and {seeds[1]} seeds"
     )
-    word: VerdictWord = "inconclusive"
-    if abs(gain) > 2 * spread:
-        if gain > 0 and _all_seeds_better(better, worse, measure):
-            word = "holds"
-        elif gain < 0 and _all_seeds_better(worse, better, measure):
-            word = "does not hold here"
-    if word == "inconclusive":
-        separated = _all_seeds_better(better, worse, measure) or _all_seeds_better(
-            worse, better, measure
-        )
-        reason += (
-            "; the means differ too little for this deviation"
-            if separated
-            else "; the results of the seeds overlap"
-        )
-    return Verdict(claim, word, reason)
-
-
-def _all_seeds_better(better: pd.Series, worse: pd.Series, measure: Measure) -> bool:
-    """Return whether every seed of `better` is better than every seed of `worse`."""
-    if measure == "loss":
-        return bool(better["loss_max"] < worse["loss_min"])
-    return bool(better["accuracy_min"] > worse["accuracy_max"])
+    above, below = better["min"] > worse["max"], better["max"] < worse["min"]
+    if abs(gain) > 2 * spread and (above or below):
+        return Verdict(claim, "holds" if above else "does not hold here", reason)
+    why = (
+        "the means differ too little for this deviation"
+        if above or below
+        else "the results of the seeds overlap"
+    )
+    return Verdict(claim, "inconclusive", f"{reason}; {why}")

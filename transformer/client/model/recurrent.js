@@ -10,9 +10,10 @@
 
 import { additiveAttention, allocateWeights } from "./attention.js";
 import { atSite, siteOf } from "./hooks.js";
-import { add, linear, lookup, paddedCount, Tensor } from "./tensor.js";
+import { add, linear, lookup, paddedCount } from "./tensor.js";
 
 /** @typedef {import("./transformer.js").Packed} Packed */
+/** @typedef {import("./tensor.js").Tensor} Tensor */
 
 const [WEIGHTS, HEADS] = ["weights", "heads"].map((point) => siteOf("cross", 0, point));
 

@@ -7,7 +7,9 @@ export const LEARNED_POSITIONS = 128;
 
 // Name, shape and kind of each weight, in the order of Python's model.
 /** @param {any} config @returns {[string, number[], string][]} */
-export function parameterShapes({ model = "transformer", vocab_size, d_model, d_ff, n_layers, n_heads, positions, score }) {
+export function parameterShapes(
+  { model = "transformer", vocab_size, d_model, d_ff, n_layers, n_heads, positions, score },
+) {
   const embedding = ["embedding.weight", [vocab_size, d_model], "normal"];
   if (model !== "transformer") return /** @type {any} */ ([embedding, ...recurrentShapes(model, d_model)]);
   const attention = (name) => [

@@ -47,7 +47,6 @@ def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
         "questions": classroom.measured.changes,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
-        "race": classroom.race,
         "number": followed_view.number if followed_view else 0,
         "page": followed_view.page if followed_view else "",
         "params": followed_view.params if followed_view else {},

@@ -23,7 +23,6 @@ from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import PATH, following_state, teaching_state
 from transformer.ui.widgets import views
 
-TRAIN = "pages/train.py"
 MAX_WAIT_SECONDS = 1.0
 """Maximum seconds that a rerun waits for other students' reruns. They run one after another,
 because they share one interpreter: two at once take longer than two in sequence."""
@@ -168,8 +167,6 @@ def class_line(file: str) -> None:
         )
         if file != CLASS:
             st.page_link(CLASS, label="Class")
-        if run := classroom.race_run(visitor_id):
-            st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
         if teaches and classroom.is_leading:
             st.button("Stop leading", key="class-lead", on_click=live_classes.as_teacher,
                       args=(classroom, classroom.stop_leading))  # fmt: skip
@@ -239,7 +236,6 @@ def _student_line(classroom: Classroom, visitor_id: str, file: str) -> dict[str,
         "state": status,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
-        "race": classroom.race,
         "number": teacher_view.number,
         "page": teacher_view.page,
         "params": dict(teacher_view.params),

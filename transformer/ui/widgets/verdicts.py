@@ -1,4 +1,4 @@
-"""Verdicts on a page: a badge, and the effect with its interval and threshold."""
+"""Verdicts on a page: a badge, and the reason, or the effect with its interval and threshold."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import VerdictWord
+from transformer.analysis.evidence.verdicts import Verdict, VerdictWord
 from transformer.figures.interval_chart import interval, interval_line
+from transformer.ui.widgets import frame
 
 BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
@@ -22,6 +23,14 @@ def badge(word: VerdictWord) -> None:
     """Draw a verdict as a badge; each has its own icon, so that colour is not needed."""
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)
+
+
+def race(result: Verdict) -> None:
+    """Draw the verdict on a claim of a race, with its reason."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        badge(result.word)
+        st.markdown(f"**{frame.plain(result.claim.text)}**")
+        st.caption(frame.plain(result.reason))
 
 
 def interval_line_only(effect_data: Mapping[str, Any]) -> None:

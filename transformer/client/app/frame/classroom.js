@@ -47,7 +47,7 @@ export function classroomView(root, report) {
       return;
     }
     const follows = classMessage.state === "follows";
-    const isUnchanged = ["shown", "leads", "race", "questions"].every((name) => classMessage[name] === view[name]);
+    const isUnchanged = ["shown", "leads", "questions"].every((name) => classMessage[name] === view[name]);
     if (classMessage.state === view.state && isUnchanged) {
       if (!follows || classMessage.number === view.number) return;
       if (onlyHeadDiffers(view, classMessage) && drawTeacherView(classMessage.params)) {

@@ -2,13 +2,12 @@
 
 import { headOfCode, KINDS } from "../../common/head-codes.js";
 import { headName, layerName } from "../../common/naming.js";
-import { accuracyByLength } from "./curves.js";
-import { MODEL_NAMES } from "./knobs.js";
+import { MODEL_NAMES, SCORE_NAMES } from "./knobs.js";
 import { wholePercent } from "../../common/numbers.js";
+import { racerName } from "./races.js";
 import { reachedStep } from "./verdict.js";
 
 const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
-const CLEAR_LOSS = 0.4; // of the share of right outputs, more than the samples of an evaluation vary
 const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
 
 /** @typedef {import("./runs.js").Run} Run */
@@ -65,29 +64,6 @@ export function caption(run) {
   return followed || `Step ${last.step}: ${wholePercent(share)} of the outputs are right${noHead}.`;
 }
 
-// How different models do on the shortest and the longest inputs, and what follows if the numbers show it.
-/** @param {Run[]} runs @returns {string} */
-export function comparison(runs) {
-  const results = runs.map((run) => ({ run, groups: accuracyByLength(run) })).filter(({ groups }) => groups.length > 1);
-  if (!results.length) return "";
-  const [first, last] = [results[0].groups[0], results[0].groups.at(-1)];
-  const models = results.map(({ run, groups }) =>
-    `${MODEL_NAMES[run.started.settings.model]} ${wholePercent(groups[0].share)} and ${
-      wholePercent(groups.at(-1).share)
-    }`
-  );
-  const text = `Right outputs for inputs of ${first.from} to ${first.to} and of ${last.from} to ${last.to} symbols: ${
-    models.join("; ")
-  }.`;
-  const lossOf = (model) => {
-    const groups = results.find(({ run }) => run.started.settings.model === model)?.groups;
-    return groups ? groups[0].share - groups.at(-1).share : NaN;
-  };
-  return lossOf("gru") > CLEAR_LOSS && lossOf("gru_attention") < lossOf("gru") - CLEAR_LOSS
-    ? `${text} One vector does not hold a long input; with attention the decoder looks back at it.`
-    : text;
-}
-
 // When the runs first wrote 99% of the outputs without an error.
 /** @param {Run} run */
 const reachedText = (run) => {
@@ -95,11 +71,12 @@ const reachedText = (run) => {
   return step === null ? "" : `99% at step ${step}`;
 };
 
-// In a comparison of models, the first run is named by its model too.
-/** @param {Run} run */
-export function runName({ parent, step, settings, started }, isCompared) {
-  if (parent < 0) return isCompared && started ? MODEL_NAMES[started.settings.model] : "First run";
-  return MODEL_NAMES[settings.model] ?? `Step ${step}, ${changeText(settings)}`;
+// In a race, the runs from step 0 on are named by the setting in which they differ.
+/** @param {Run} run @param {string} raced */
+export function runName(run, raced) {
+  const { parent, step, settings, started } = run;
+  if (raced && step === 0 && started) return racerName(run, raced);
+  return parent < 0 ? "First run" : `Step ${step}, ${changeText(settings)}`;
 }
 
 /** @param {Run} run */
@@ -135,5 +112,6 @@ export function changeText(settings) {
 const SETTING_CHANGES = {
   steps: (value) => `${value} steps in all`,
   causal: (value) => (value ? "the decoder's mask" : "no decoder mask"),
-  score: (value) => (value === "dot" ? "scores not divided by √d_k" : "scores divided by √d_k"),
+  model: (value) => MODEL_NAMES[value],
+  score: (value) => `scores ${SCORE_NAMES[value]}`,
 };

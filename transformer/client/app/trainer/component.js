@@ -29,7 +29,7 @@ function trainerView(root, report) {
       trainer ??= openTrainer(root, {
         link,
         seed,
-        onCurve: (points) => report({ points }),
+        onRuns: (runs) => report({ runs }),
         onOpen: ({ model, settings, title, points }) =>
           report({ model: base64Of(model.safetensors), settings, title, points }),
         workerUrl: new URL("../../training/worker.js", import.meta.url),

@@ -102,7 +102,7 @@ export function makeCurves() {
   const lengths = makeChart("Right outputs by length", "of the input", wholePercent, "length");
 
   /** @param {{ run: Run, name: string, colour: string, isSelected: boolean }[]} shown */
-  function draw(shown, lastStep) {
+  function draw(shown, lastStep, comparesModels) {
     const curvesOf = (pointsOf) =>
       shown.map(({ run, ...curve }) => ({ ...curve, points: pointsOf(run).filter(([step]) => step >= run.step) }));
     const greatest = (curves) =>
@@ -113,8 +113,8 @@ export function makeCurves() {
     loss.draw(losses, lastStep, greatest(losses.map(({ points }) => ({ points: points.slice(0, 3) }))));
     accuracy.draw(curvesOf(accuracyPoints), lastStep, 1);
     rate.draw(rates, lastStep, greatest(rates));
-    lengths.node.hidden = !isComparison(shown.map(({ run }) => run));
-    rate.node.hidden = !lengths.node.hidden; // the same for all models
+    lengths.node.hidden = !comparesModels;
+    rate.node.hidden = comparesModels; // the same for all models
     const byLength = shown.map(({ run, ...curve }) => ({
       ...curve,
       points: /** @type {[number, number][]} */ (accuracyByLength(run).map(({ to, share }) => [to, share])),
@@ -123,10 +123,6 @@ export function makeCurves() {
   }
   return { nodes: [loss.node, accuracy.node, lengths.node, rate.node], draw };
 }
-
-// Whether some of these runs train different models.
-/** @param {Run[]} runs */
-export const isComparison = (runs) => new Set(runs.flatMap(({ started }) => started?.settings.model ?? [])).size > 1;
 
 // The share of right outputs in the last evaluation, for groups of lengths of the input; few of each length are evaluated.
 /** @param {Run} run */

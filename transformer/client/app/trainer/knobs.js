@@ -13,13 +13,14 @@ export const MODEL_NAMES = {
   gru_attention: "GRU with attention",
   gru: "GRU without attention",
 };
+export const SCORE_NAMES = { scaled_dot: "q·k / √d_k", dot: "q·k", additive: "v·tanh(q + k)" };
 const KNOBS = [
   { name: "model", label: "model", values: Object.keys(MODEL_NAMES), texts: MODEL_NAMES },
   { name: "n_layers", label: "layers", values: [1, 2, 3, 4] },
   { name: "n_heads", label: "heads", values: [1, 2, 4, 8] },
   { name: "d_model", label: "d_model", values: [32, 64, 96, 128] },
   { name: "positions", label: "positions", values: ["sinusoidal", "learned", "none"] },
-  { name: "score", label: "scores ÷ √d_k", values: ["scaled_dot", "dot"], texts: { scaled_dot: "yes", dot: "no" } },
+  { name: "score", label: "score", values: Object.keys(SCORE_NAMES), texts: SCORE_NAMES },
   { name: "causal", label: "decoder mask", values: [true, false], texts: { true: "yes", false: "no" } },
   { name: "seed", label: "seed", values: [1, 2, 3, 4, 5] },
   { name: "learning_rate", label: "learning rate", values: [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1], more: true },

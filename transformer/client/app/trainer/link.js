@@ -8,10 +8,6 @@
 import { CHANGEABLE, completeSettings, DEFAULTS } from "../../training/settings.js";
 import { completeOptions, TASKS } from "../../training/tasks.js";
 
-// The same data for a Transformer and for two recurrent models, with and without attention; eight seeds of eight show the
-// difference (docs/tour.md).
-export const WHY_ATTENTION =
-  "steps=800;learning_rate=0.005;option.longest=20;option.letters=10~0@0;model=gru_attention~0@0;model=gru";
 const MAX_FORKS = 12;
 const NAMES = Object.keys(DEFAULTS).filter((name) => name !== "fault"); // only a case of the Bug clinic has a fault
 const OPTION = "option."; // prefix of the task's own options

@@ -1,7 +1,7 @@
 // The runs of a page: a tree whose root is the first run and whose other nodes are forks, each in a worker of its own.
 // At most `cores` of them train at the same time; the others wait for their turn.
 
-import { CHANGEABLE } from "../../training/settings.js";
+import { accuracyPoints } from "./curves.js";
 import { allSettings } from "./link.js";
 import { reachedStep } from "./verdict.js";
 
@@ -132,8 +132,8 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     return add({ parent: origin.id, step: state.step, settings }, start, hidden);
   }
 
-  // Train a fork and the run it came from with several seeds, which draw other batches from the fork on. Resolves to
-  // the pairs of outcomes, or to null if another tree has begun.
+  // Train a fork and the run it came from with several seeds, which draw other batches from the fork on, and in a race
+  // from step 0 on other initial weights too. Resolves to the pairs of outcomes, or to null if another tree has begun.
   /** @param {Run} forked */
   async function compareSeeds(forked, count = FORK_SEEDS) {
     const origin = runs[forked.parent];
@@ -141,6 +141,7 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     const pairs = Array.from({ length: count }, (_, i) => {
       const { steps } = forked.settings; // more of them after a finished run, for both sides
       const seed = { seed: (1000 * (i + 1) + forked.id) % 1_000_000, ...(steps && { steps }) };
+      if (!forked.step) return { before: withSeed(origin, seed), after: withSeed(forked, seed) };
       return {
         before: forkFrom(origin, state, seed, true),
         after: forkFrom(origin, state, { ...forked.settings, ...seed }, true),
@@ -153,6 +154,17 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
       if (!runs.includes(forked)) return null;
     }
     return pairs.map(({ before, after }) => ({ before: outcomeOf(before), after: outcomeOf(after) }));
+  }
+
+  // A run like this one from step 0 on, hidden, with another seed.
+  /** @param {Run} run */
+  function withSeed({ id, parent }, seed) {
+    const { settings, changes } = descriptionOf(runs, id);
+    return add(
+      { parent, step: 0, settings: seed },
+      { description: { settings: { ...settings, ...seed }, changes } },
+      true,
+    );
   }
 
   /** @param {Run} run */
@@ -227,28 +239,24 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
   };
 }
 
-// Whether this run has settings of its own from the first step on that no change can have, such as another model.
-/** @param {PlannedRun} run */
-const beginsAnew = ({ step, settings }) =>
-  step === 0 && Object.keys(settings).some((name) => !CHANGEABLE.includes(name));
-
 // The description of a run of a link: the settings with which it began, and the changes on the way to it.
 /** @param {PlannedRun[]} planned */
 export function descriptionOf(planned, index) {
   /** @type {Change[]} */
   const changes = [];
   let i = index;
-  for (; planned[i].parent >= 0 && !beginsAnew(planned[i]); i = planned[i].parent) {
+  for (; planned[i].step > 0; i = planned[i].parent) {
     changes.unshift({ step: planned[i].step, settings: planned[i].settings });
   }
   const { options, ...settings } = allSettings(planned, i);
   return { settings: { ...settings, options }, changes };
 }
 
-// The step at which 99 % were first correct, and where the heads look at the end.
+// The step at which 99 % were first correct, the share that is correct at the end, and where the heads look then.
 /** @param {Run} run */
 const outcomeOf = (run) => ({
   reached: reachedStep(run),
+  share: accuracyPoints(run).at(-1)?.[1] ?? 0,
   linkShares: run.evaluations.at(-1)?.linkShares ?? null,
 });
 

@@ -26,7 +26,7 @@ export function makeSeedComparison(compareSeeds, stepsOf, onChange) {
     const change = changeText(forked.settings);
     sentences.set(
       forked,
-      `${verdict(outcomes, change, stepsOf(forked))} ${successor(outcomes, change)}`.trim(),
+      `${verdict(outcomes, change, stepsOf(forked))} ${forked.step ? successor(outcomes, change) : ""}`.trim(),
     );
     onChange();
   }

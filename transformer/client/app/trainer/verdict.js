@@ -25,8 +25,8 @@ export function meanWithInterval(values) {
 }
 
 /**
- * @typedef {{ reached: number | null, linkShares: number[][] | null }} Outcome the step with 99% correct, and the
- *   shares of weight on the right tokens at the end
+ * @typedef {{ reached: number | null, share: number, linkShares: number[][] | null }} Outcome the step with 99% correct,
+ *   the share of right outputs at the end, and the shares of weight on the right tokens then
  * @param {{ before: Outcome, after: Outcome }[]} seeds the run as it was, and its fork, with the same batches
  * @param {string} change what the fork changed: "without layer 2, head 3"
  * @param {number} steps of each run
@@ -35,8 +35,14 @@ export function verdict(seeds, change, steps) {
   const n = seeds.length;
   const [before, after] = ["before", "after"].map((side) => seeds.filter((seed) => seed[side].reached !== null).length);
   if (before < n || after < n) {
-    return `Within ${steps} steps, ${after} of ${n} seeds reach 99% ${change}, and ${before} of ${n} without this change. ` +
-      "Steps can only be compared if all reach it.";
+    const points = meanWithInterval(seeds.map((seed) => 100 * (seed.after.share - seed.before.share)));
+    const [m, l, h] = [points.mean, points.low, points.high].map((value) => signed(value));
+    const reached = `${after} of ${n} seeds reach 99% ${change}, and ${before} of ${n} without this change.`;
+    return points.low <= 0 && points.high >= 0
+      ? `${n} seeds do not support a difference after ${steps} steps: the share of right outputs differs by ${m} points (95% interval ${l} to ${h}). ${reached}`
+      : `${
+        sentenceCase(change)
+      }, the share of right outputs after ${steps} steps changes by ${m} points (mean of ${n} seeds, 95% interval ${l} to ${h}). ${reached}`;
   }
   const { mean, low, high } = meanWithInterval(seeds.map((seed) => seed.after.reached - seed.before.reached));
   const [m, l, h] = [mean, low, high].map((value) => signed(value));

@@ -5,16 +5,17 @@ import { button, colours, copyText, download, el } from "../../common/base.js";
 import { setExactNames } from "../../common/naming.js";
 import { readOff } from "../../common/head-codes.js";
 import { placeName } from "../../views/grids/all-heads.js";
-import { caption, comparison, runName, runState } from "./captions.js";
+import { caption, runName, runState } from "./captions.js";
 import { makeControls } from "./controls.js";
-import { accuracyPoints, isComparison, makeCurves, makeTimeline, thinned } from "./curves.js";
+import { accuracyPoints, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeRunFilm } from "./film.js";
 import { makeSwitchedHeads } from "./heads.js";
 import { makeOwnInput, makePairsForm } from "./inputs.js";
 import { makeKnobs, titleOf } from "./knobs.js";
 import { makeLastRun } from "./last-run.js";
-import { allSettings, readLink, WHY_ATTENTION, writeLink } from "./link.js";
+import { allSettings, readLink, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
+import { MODEL_RACE, racedSetting, racers, raceText, SCORE_RACE } from "./races.js";
 import { makeRuns } from "./runs.js";
 import { pairsOf, readModelFile } from "./saved.js";
 import { scriptFor } from "./script.js";
@@ -29,11 +30,11 @@ const PASTE_PAIRS = "Paste sentence pairs in any two languages, at least 20: a m
 
 /**
  * @param {HTMLElement} container
- * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onCurve?: (points: [number, number][]) => void, onOpen: (model: any) => Promise<void> | void }} host
+ * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onRuns?: (runs: any[]) => void, onOpen: (model: any) => Promise<void> | void }} host
  */
 export function openTrainer(
   container,
-  { link, workerUrl, onLink, address, isFile = false, seed = 0, onCurve = () => undefined, onOpen },
+  { link, workerUrl, onLink, address, isFile = false, seed = 0, onRuns = () => undefined, onOpen },
 ) {
   setExactNames(false);
   const runs = makeRuns(() => new Worker(workerUrl, { type: "module" }), onReport);
@@ -65,7 +66,12 @@ export function openTrainer(
     film.showNewest();
     touch();
   });
-  const why = button("Why attention? Compare with recurrent models", () => begin(readLink(WHY_ATTENTION)));
+  const raceButtons = el(
+    "div",
+    { class: "hu-line" },
+    button("Why attention? Compare with recurrent models", () => begin(readLink(MODEL_RACE))),
+    button("Why divide by √d_k? Race three score functions", () => begin(readLink(SCORE_RACE))),
+  );
   const seeds = makeSeedComparison(runs.compareSeeds, (run) => settingsOf(run.id).steps, touch);
   const tools = makeTools({ copyLink, openModel, saveModel, openFile, saveScript }, attempt);
   const lastRun = makeLastRun(snapshotOf, (last) => attempt(() => resume(last)), showProblem);
@@ -101,7 +107,7 @@ export function openTrainer(
         { class: "hu-trainer-right", "aria-label": "Curves and forks" },
         ...curves.nodes,
         timeline.node,
-        why,
+        raceButtons,
         ...seeds.nodes,
         ...tools.nodes,
       ),
@@ -233,16 +239,21 @@ export function openTrainer(
   function onReport(run, report) {
     if (report.type === "progress" && report.examples.length && !run.hidden) film.keep(run, report);
     if (report.type === "problem") showProblem(new Error(report.problem));
-    if (run.id === 0) onFirstRun(run, report);
+    if (run.id === 0) lastRun.follow(run, report.type === "finished");
+    if (racers([run]).length) reportRuns(report);
     touch();
   }
 
-  // The first run is kept in this browser while it trains, and shown to a class.
-  function onFirstRun(run, { type }) {
-    lastRun.follow(run, type === "finished");
+  // A class is shown the run, or all runs of a race.
+  function reportRuns({ type }) {
     if (type === "finished" || type === "evaluation" && performance.now() - reportedAt > REPORT_EVERY_MS) {
       reportedAt = performance.now();
-      onCurve(thinned(accuracyPoints(run)));
+      onRuns(
+        racers(runs.all).filter(({ evaluations }) => evaluations.length).map((run) => {
+          const { model, score, steps } = run.started.settings;
+          return { model, score, steps, points: thinned(accuracyPoints(run)) };
+        }),
+      );
     }
   }
 
@@ -305,17 +316,17 @@ export function openTrainer(
 
   function drawRuns(selectedRun, theme) {
     const { visible } = runs;
-    const isCompared = isComparison(visible);
-    captionText.textContent = isCompared ? comparison(visible) || caption(selectedRun) : caption(selectedRun);
-    why.hidden = isCompared;
+    const raced = racedSetting(visible);
+    captionText.textContent = raceText(visible, raced) || caption(selectedRun);
+    raceButtons.hidden = Boolean(raced);
     const lastStep = Math.max(...visible.map(({ at, started }) => Math.max(at, Number(started?.settings.steps ?? 0))));
     const named = visible.map((run, i) => ({
       run,
-      name: runName(run, isCompared),
+      name: runName(run, raced),
       colour: theme.series[i % theme.series.length],
       isSelected: run === selectedRun,
     }));
-    curves.draw(named, lastStep);
+    curves.draw(named, lastStep, raced === "model");
     timeline.draw(named.map(({ run, ...rest }) => ({ ...run, ...rest, state: runState(run) })), selected, lastStep);
   }
 

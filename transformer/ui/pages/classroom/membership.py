@@ -96,7 +96,6 @@ def student(classroom: Classroom) -> None:
             f"your own. When {teacher} leads again, your page follows."
         )
         frame.page_link(HOME, "Explore the app →")
-    runs.student_runs(classroom)
     st.button(
         "Leave the class",
         key="class-leave",

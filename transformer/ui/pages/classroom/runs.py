@@ -1,28 +1,29 @@
-"""A class's training runs: their cards for the projector, and a race of the whole class."""
+"""A class's training: runs and races in the students' tabs, and cards of runs on the server."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import MIN_SEEDS
+from transformer.analysis.evidence.verdicts import RULE
 from transformer.classroom import Classroom
-from transformer.classroom.tab_runs import spread
+from transformer.classroom.tab_runs import TabRace, spread, tab_race
 from transformer.figures.curves import curves
+from transformer.figures.trainer_page import SCORE_RACE
 from transformer.figures.wall import Card, thinned, wall_data
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.measures.shape import clearest_head
-from transformer.training.races import RACES
-from transformer.ui.base import state, visitor
+from transformer.ui.base import state
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.services.memory_cache import cached
-from transformer.ui.widgets import charts, frame, metrics_tail, quantities, views
+from transformer.ui.widgets import charts, frame, metrics_tail, tables, verdicts, views
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
@@ -35,13 +36,23 @@ PROBE_TENSOR = "0.cross"
 """A snapshot's tensor on the cards: the cross-attention of the first probe."""
 Picture = tuple[npt.NDArray[np.floating], str]
 NO_PICTURE: Picture = np.empty((0, 0)), ""
-_RACE_KEY, _POPOVER_KEY = "class-race", "class-together"
 
 
 def show(classroom: Classroom) -> None:
-    race_controls(classroom)
+    _train_together()
     fragment(_in_tabs, "class-tab-runs", REFRESH_SECONDS)(classroom)
     fragment(_runs, "class-runs", REFRESH_SECONDS)(classroom)
+
+
+def _train_together() -> None:
+    """Draw links to what a class trains together, in every tab with another seed."""
+    st.markdown(
+        "**Train together.** Lead the class and open one of these: every device trains it with "
+        "another seed, and the results appear here."
+    )
+    with st.container(horizontal=True):
+        frame.page_link(TRAIN, "One model →", here="task=reverse", run="")
+        frame.page_link(TRAIN, "A race of three score functions →", here=SCORE_RACE, run="")
 
 
 def _in_tabs(classroom: Classroom) -> None:
@@ -50,14 +61,15 @@ def _in_tabs(classroom: Classroom) -> None:
 
 
 def _tab_runs(classroom: Classroom) -> None:
-    """Draw the curves of the runs that the students' browsers have trained."""
-    if not (named_runs := classroom.tab_runs()):
+    """Draw what the students' browsers have trained: their runs, or a race with its verdicts."""
+    if not (reports := classroom.tab_runs()):
         return
     st.header("Trained in the students' tabs")
-    st.markdown(spread(named_runs))
-    lines = {frame.plain(name): run.lines() for name, run in named_runs.items()}
-    figure = curves(lines, "sequence_accuracy", title="Right outputs", dark=charts.dark())
-    charts.chart(figure, "class-tab-runs-chart")
+    if race := tab_race(reports):
+        _tab_race(race)
+    if single := {name: runs[0] for name, runs in reports.items() if len(runs) == 1 or not race}:
+        st.markdown(spread([*single.values()]))
+        _tab_curves({frame.plain(name): run.lines() for name, run in single.items()}, "single")
     if live_classes.is_teacher():
         st.button(
             "Clear the curves",
@@ -65,6 +77,29 @@ def _tab_runs(classroom: Classroom) -> None:
             on_click=live_classes.as_teacher,
             args=(classroom, classroom.clear_tab_runs),
         )
+
+
+def _tab_curves(lines: Mapping[str, Sequence[Mapping[str, Any]]], key: str) -> None:
+    figure = curves(lines, "sequence_accuracy", title="Right outputs", dark=charts.dark())
+    charts.chart(figure, f"class-tab-runs-{key}")
+
+
+def _tab_race(race: TabRace) -> None:
+    """Draw each setting's mean over the tabs, the results of finished runs, and the verdicts."""
+    _tab_curves(race.mean_lines(), "race")
+    rows = []
+    for entry, row in race.table.iterrows():
+        n_runs = len(race.runs[str(entry)])
+        result = f"{row['mean']:.1%} ({row['min']:.1%} to {row['max']:.1%})" if row["n"] else "–"
+        rows.append([str(entry), f"{row['n']:.0f} of {n_runs}", result])
+    tables.show(
+        "Right outputs at the end: mean over the tabs (minimum to maximum)",
+        ("Setting", "Tabs that have finished", "Right outputs"),
+        rows,
+    )
+    for verdict in race.verdicts:
+        verdicts.race(verdict)
+    st.caption(frame.plain(RULE))
 
 
 def _solved_cases(classroom: Classroom) -> None:
@@ -178,96 +213,5 @@ def _open(names: set[str]) -> None:
     with suppress(KeyError, TypeError):
         name = st.session_state[WALL_KEY]["choice"]["open"]
         if name in names:
-            state.change(TRAIN, run=name, race="")
+            state.change(TRAIN, run=name)
             st.session_state[_OPEN_RUN_KEY] = True
-
-
-def race_controls(classroom: Classroom) -> None:
-    """Draw the teacher's controls: start a race, or open the latest one."""
-    members = classroom.members()
-    with st.container(horizontal=True, vertical_alignment="center"):
-        # The popover covers the cards, so it closes when the race starts: on_change tracks it.
-        with st.popover(
-            "Train together", icon=":material/sports_score:", key=_POPOVER_KEY, on_change="rerun"
-        ):
-            st.markdown(
-                "A race of the whole class: every student trains one setting with their own seed. "
-                "One table compares the results."
-            )
-            name = st.selectbox(
-                "Race",
-                list(RACES),
-                format_func=lambda name: RACES[name].title,
-                key=_RACE_KEY,
-                label_visibility="collapsed",
-            )
-            race, seeds = RACES[name], seed_count(name, len(members))
-            minutes = race.minutes * seeds / len(race.seeds)
-            st.write(race.question)
-            st.caption(
-                f"{len(race.entries)} settings × {seeds} seeds, about "
-                f"{quantities.duration(60 * minutes)} on two idle cores"
-            )
-            frame.callback_button(
-                "Start the race",
-                "",
-                live_classes.as_teacher,
-                classroom,
-                _start_race,
-                classroom,
-                key="class-begin-race",
-                type="primary",
-            )
-        if classroom.race:
-            frame.page_link(TRAIN, "The race of the class →", race=classroom.race, run="")
-    show_refusal(_RACE_KEY)
-
-
-def student_runs(classroom: Classroom) -> None:
-    """Draw links to the class's race and to the student's own runs in it."""
-    if not classroom.race:
-        return
-    st.markdown("**Your class is training together.**")
-    try:
-        own_runs = [run for run in race_runs(live_jobs.jobs(), classroom.race)
-                if run.info.held_by(visitor.current_id())]  # fmt: skip
-    except JobError:
-        return
-    frame.page_link(TRAIN, "The race of the class →", race=classroom.race, run="")
-    for run in own_runs:
-        frame.page_link(
-            TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race=""
-        )
-
-
-def seed_count(race: str, members: int) -> int:
-    """Return the number of seeds that is enough for a verdict and gives every student a run."""
-    return max(MIN_SEEDS, -(-members // len(RACES[race].entries)))
-
-
-def _start_race(classroom: Classroom) -> None:
-    name, students = st.session_state[_RACE_KEY], [member.visitor for member in classroom.members()]
-    seeds = range(1, seed_count(name, len(students)) + 1)
-
-    def begin() -> None:
-        if not students:
-            raise JobError("no students yet: start the race when they have joined")
-        jobs = live_jobs.jobs()
-        race = submit_race(
-            jobs, name, visitor.current_id(), seeds, address=visitor.address_hash(), owners=students
-        )
-        first_run: dict[str, str] = {}
-        for run in race_runs(jobs, race):
-            for visitor_id in run.info.holders:
-                first_run.setdefault(visitor_id, run.info.name)
-        classroom.begin_race(
-            race,
-            {
-                visitor_id: first_run[visitor_id]
-                for visitor_id in students
-                if visitor_id in first_run
-            },
-        )
-
-    if attempt(_RACE_KEY, begin):
-        st.session_state[_POPOVER_KEY] = False

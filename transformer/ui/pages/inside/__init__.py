@@ -25,7 +25,7 @@ TOPIC_LABELS = {
     "far": "Extrapolation",
 }
 """Topics of the tab Positions."""
-PART_LABELS = {"paths": "Paths", "table": "Table 1", "scores": "Scores"}
+PART_LABELS = {"paths": "Paths", "table": "Table 1", "race": "Race of layers", "scores": "Scores"}
 """Parts of the tab Why self-attention."""
 SIDES = {"source": "Source", "target": "Target"}
 

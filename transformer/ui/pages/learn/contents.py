@@ -94,7 +94,7 @@ def end() -> None:
             primary=True,
         )
         frame.page_link(HOME, "Your own sentence →", depth="bands", pin="")
-        frame.page_link("pages/train.py", "Train a model →", run="", race="")
+        frame.page_link("pages/train.py", "Train a model →", run="")
         frame.page_link("pages/research.py", "Published findings →", experiment="findings")
     n_extra_done, n_extra_right = progress.count(course.EXTRA)
     if n_extra_done:

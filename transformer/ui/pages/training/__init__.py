@@ -20,7 +20,7 @@ FORMS = {**{name: task.title for name, task in TASKS.items()}, OWN_PAIRS: "Your 
 
 @dataclass(frozen=True)
 class Train(View):
-    """Address fields of the page: the name of the open run or race; "" is none.
+    """Address fields of the page: the name of the open run; "" is none.
 
     Attributes:
         form: the task of the open form; "" is none.
@@ -28,7 +28,6 @@ class Train(View):
     """
 
     run: str = field()
-    race: str = field()
     form: str = field(choices=("", *FORMS))
     here: str = field(form=HERE_FORM)
 

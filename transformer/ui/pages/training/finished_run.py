@@ -80,7 +80,7 @@ def remove_controls(info: RunInfo, owner: str) -> None:
 
 def another_seed(info: RunInfo) -> None:
     """Draw the button that repeats a run with another seed; the same seed would return this run."""
-    if info.shipped or info.race or info.task not in TASKS:
+    if info.shipped or info.task not in TASKS:
         return
     st.button(
         "Train with another seed",
@@ -106,11 +106,6 @@ def _another_seed(name: str) -> None:
 
 def _model_links(info: RunInfo) -> None:
     """Draw links to other pages with this run's model and one of its example sentences."""
-    if info.layer:
-        st.caption(
-            "This model labels positions and does not translate, so other pages cannot use it."
-        )
-        return
     folders = models.checkpoints()
     name = _model_name(info)
     if name not in folders:

@@ -14,7 +14,7 @@ import streamlit as st
 
 from transformer.checkpoint import load_checkpoint
 from transformer.classroom.codes import ClassroomError
-from transformer.classroom.tab_runs import TabRun
+from transformer.classroom.tab_runs import TabRun, read_runs
 from transformer.exchange.model_file import unpack_model_file
 from transformer.jobs import JobError
 from transformer.training.recipe import make_run_config
@@ -40,7 +40,8 @@ def link(label: str, task: str) -> None:
 
 def show() -> None:
     """Draw the page. The browser trains; the server keeps only the link of the run, and for a class
-    its curve. Students of a class train with different seeds, so that the class sees the spread."""
+    its curves. Students of a class train with different seeds, so that the class sees the
+    spread."""
     frame.page_link("pages/train.py", "← All ways to train", here="", run="", form="")
     frame.lead_text(
         "A model learns in this tab. Watch its heads find where to look; a click on a head "
@@ -61,7 +62,7 @@ def _take_report() -> None:
         state.change(here=str(choice["link"]))
     elif classroom := live_classes.current_class():
         with suppress(ClassroomError):
-            classroom.report_tab_run(visitor.current_id(), TabRun.read(choice.get("points")))
+            classroom.report_tab_runs(visitor.current_id(), read_runs(choice.get("runs")))
 
 
 def _open_model(choice: Mapping[str, Any]) -> None:

@@ -9,7 +9,6 @@ import streamlit as st
 
 from transformer.jobs import JobError, RunInfo
 from transformer.text.tasks import TASKS
-from transformer.ui.pages.training import race_cards
 from transformer.ui.pages.training.cards import SHIPPED_PREFIX
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, metrics_tail, quantities
@@ -28,24 +27,16 @@ COLOURS: dict[str, Any] = {
 
 def own_runs(owner: str) -> None:
     """List the visitor's own runs with links to them, if there are any."""
-    infos = [info for info in _runs_outside_races() if info.held_by(owner)]
-    _section("Your runs", "", infos)
-    race_cards.race_rows(
-        race_cards.started_races(live_jobs.jobs(), owner, started_by_visitor=True), owner
-    )
+    _section("Your runs", "", [info for info in live_jobs.runs() if info.held_by(owner)])
 
 
 def other_runs(owner: str) -> None:
     """List the runs of other visitors with links to them, if there are any."""
-    infos = [info for info in _runs_outside_races() if not info.held_by(owner)]
+    infos = [info for info in live_jobs.runs() if not info.held_by(owner)]
     note = "You can open them. Only their owners can control them."
     _section("Other visitors' runs", note, infos[:MAX_OTHER_RUNS])
     if len(infos) > MAX_OTHER_RUNS:
         st.caption(f"… and {len(infos) - MAX_OTHER_RUNS} older ones.")
-
-
-def _runs_outside_races() -> list[RunInfo]:
-    return [info for info in live_jobs.runs() if info.race is None]
 
 
 def shipped_runs() -> None:

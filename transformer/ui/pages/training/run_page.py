@@ -74,25 +74,20 @@ def _live_part(
         if startup_error := live_jobs.jobs().startup_error():
             st.error(frame.plain(frame.as_sentence(startup_error)))
     metrics = finished_run.metrics_to_compare(info, lines, other_runs)
-    if info.layer:  # a tagger, which has no heads of a translator
-        left_column, right_column = st.columns(2)
-    else:
-        left_column, right_column = st.columns([13, 9], gap="medium")
-        with left_column:
-            _heads(info, folder, lines, live)
+    left_column, right_column = st.columns([13, 9], gap="medium")
+    with left_column:
+        _heads(info, folder, lines, live)
     with right_column:
         _expected_pattern(info)
         if not live:
             finished_run.actions(info, owner)
         curves.curve(metrics, info.name)
         _examples(folder, live=live)
-    with left_column if info.layer else right_column:
         curves.curve(metrics, info.name, 1)
     finished_run.compare_control(info, other_runs)
     _figures(info, lines)
     _provenance(folder)
-    if not info.layer:
-        curves.moments(folder, live=live)
+    curves.moments(folder, live=live)
 
 
 def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: bool) -> None:

@@ -278,7 +278,7 @@ def _show_answer(prepared_lesson: PreparedLesson, question: Question) -> None:
         verdict = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
         st.info(f"{verdict}{question.answer}", icon=":material/lightbulb:")
     if task := prepared_lesson.lesson.task:
-        run = {"here": f"task={task}", "run": "", "race": ""}
+        run = {"here": f"task={task}", "run": ""}
         frame.page_link("pages/train.py", "Train such a model in this tab →", **run)
 
 

@@ -14,6 +14,7 @@ from transformer.analysis.inside.learning import (
 )
 from transformer.figures.bars import grouped_bars
 from transformer.figures.positions import Curve, lines, table
+from transformer.figures.trainer_page import WARMUP_RACE
 from transformer.inference import Trace
 from transformer.measures import naming
 from transformer.training.schedule import paper_rate, rate_curves
@@ -90,7 +91,9 @@ def _learning_rate() -> None:
         f"{base_warmup:,} steps of warm-up, has a peak of {base:.3g}. You can set the peak on "
         "the Train page."
     )
-    frame.page_link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
+    frame.page_link(
+        "pages/train.py", "Does warm-up help? Compare two runs →", here=WARMUP_RACE, run=""
+    )
 
 
 def _dropout(model: Model, trace: Trace, layer: int) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside, rows
-from transformer.ui.pages.inside.why import paths, scores, table
+from transformer.ui.pages.inside.why import paths, race, scores, table
 
-SHOW = {"paths": paths.show, "table": table.show, "scores": scores.show}
+SHOW = {"paths": paths.show, "table": table.show, "race": race.show, "scores": scores.show}
 
 
 def show() -> None:

@@ -19,6 +19,7 @@ from transformer.analysis.table1.score_scale import (
 )
 from transformer.config import Score
 from transformer.figures.score_scale import against_width, one_row
+from transformer.figures.trainer_page import SCORE_RACE
 from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.why.sizes import look_for
@@ -158,7 +159,7 @@ def _curves(d_k: int) -> None:
         )
         tables.csv("These numbers (.csv)", lambda: table, "scores-by-width")
     frame.page_link(
-        "pages/train.py", "Does it matter for training? Compare all three →", run="", race=""
+        "pages/train.py", "Does it matter for training? Race all three →", here=SCORE_RACE, run=""
     )
 
 

@@ -57,7 +57,7 @@ def show() -> None:
     _formula_table(view)
     _comparison(view)
     frame.page_link(
-        "pages/train.py", "What can each layer learn? Race the layers →", run="", race="layers"
+        "pages/inside.py", "What can each layer learn? The race of the layers →", part="race"
     )
     st.header("Operations counted in real layers")
     _counted_table(view)
