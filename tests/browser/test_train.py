@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
-from tests.live_app import wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run
 from transformer import Translator
 from transformer.training.run_folder import RunFolder
 
@@ -92,9 +92,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     wait_for_script_run(page)
 
 
-def test_a_run_is_paused_resumed_changed_and_deleted_and_a_race_stopped_and_deleted(
-    app: str, page: Page, runs: Path
-) -> None:
+def test_a_run_is_paused_resumed_changed_and_deleted(app: str, page: Page, runs: Path) -> None:
     name = start_run(page, app, 20_000)
     folder = RunFolder(runs / name)
     button(page, "Pause").click()
@@ -121,29 +119,6 @@ def test_a_run_is_paused_resumed_changed_and_deleted_and_a_race_stopped_and_dele
     button(page, "Delete it").dblclick()
     expect(page.get_by_text("Train a small model and watch")).to_be_visible()
     assert not folder.path.exists()
-
-    open_train(page, app)
-    page.get_by_text("1 (no verdict").click()
-    expect(page.get_by_text("2 settings × 1 seed = 2 runs")).to_be_visible()
-    page.locator(".st-key-start-race-warm-up").get_by_role("button").click()
-    wait_until(page, "location.search.includes('race=warm-up')")
-    grid = page.locator("table", has_text="Status of the runs")
-    expect(grid.get_by_text(re.compile(r"step \d+ of 600")).first).to_be_visible()
-    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
-    page.reload()  # the address restores the race, and the visitor still owns it
-    expect(grid.locator("tbody tr")).to_have_count(2)
-    page.get_by_role("button", name="Stop the whole race").click()
-    expect(grid.get_by_text("cancelled")).to_have_count(2)
-    expect(page.get_by_role("button", name="Stop the whole race")).to_have_count(0)
-    verdict = page.get_by_text(
-        "a verdict needs 3 finished seeds of each side, and there are 0 and 0"
-    )
-    expect(verdict).to_be_visible()
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete the race").click()
-    wait_until(page, "!location.search.includes('race=')")
-    expect(page.get_by_text("0 of 2 runs ended")).to_have_count(0)
-    expect(page.get_by_text("More runs")).to_be_visible()
 
 
 def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:

@@ -36,10 +36,9 @@ def check_quotas(
     holders: Sequence[Requester],
     requester: Requester,
     advice: str,
-    count: int = 1,
     **quotas: tuple[int, str],
 ) -> None:
-    """Raise JobError if `count` more items exceed a quota.
+    """Raise JobError if one more item exceeds a quota.
 
     Args:
         holders: the requester of each existing item.
@@ -56,7 +55,7 @@ def check_quotas(
     for name, (quota, usage) in quotas.items():
         if name == "address" and not address:
             continue
-        if used[name] + count > quota:
+        if used[name] >= quota:
             usage = usage.format(f"{used[name]:,}")
             raise JobError(f"{usage} and this app allows {quota:,}: {advice}")
 
