@@ -46,8 +46,8 @@ class HeldOut:
 
     They are the sources of the first pair and of every 50th after it, 2,000 at most. Pairs whose
     sources are equal, but for spaces and Unicode normalisation, stay together: else a validation
-    pair could be a training pair. A source with more than 50 pairs is not held out, unless there is
-    no other.
+    pair could be a training pair. A source with more than 50 pairs, or a tenth of all, is not held
+    out, unless there is no other.
     """
 
     def __init__(self, read: PairReader, name: str) -> None:
@@ -79,7 +79,8 @@ class HeldOut:
         for source, _ in self._read():
             if (key := normalised(source)) in sizes:
                 sizes[key] += 1
-        small = frozenset(key for key, size in sizes.items() if size <= HOLDOUT_INTERVAL)
+        limit = min(HOLDOUT_INTERVAL, max(1, n_pairs // 10))
+        small = frozenset(key for key, size in sizes.items() if size <= limit)
         return small or frozenset({min(sizes, key=sizes.__getitem__)})
 
     def part(self, read: PairReader, *, inside: bool) -> Iterator[tuple[str, str]]:

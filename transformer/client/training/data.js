@@ -80,8 +80,27 @@ function pairData({ train, valid, symbols: fixed }) {
   if (valid) return dataOf(pairs.slice(0, train.length), pairs.slice(train.length));
   if (pairs.length < 2) throw new RangeError("There is 1 sentence pair; at least 2 are needed, as some are held out.");
   new Random(DATA_SEED).shuffle(pairs);
-  const held = Math.min(VALID_PAIRS, Math.ceil(pairs.length / 10));
-  return dataOf(pairs.slice(held), pairs.slice(0, held));
+  const sourceOf = ({ src }) => src.map((id) => symbols[id]).join(" ").normalize("NFKC");
+  const held = heldOutSources(pairs.map(sourceOf));
+  const isHeld = (pair) => held.has(sourceOf(pair));
+  return dataOf(pairs.filter((pair) => !isHeld(pair)), pairs.filter(isHeld));
+}
+
+// The sources whose pairs are held out: those of the first tenth. All pairs with one source stay together: else a
+// held-out pair could be a training pair. A source with more than a tenth of all pairs is held out only if there is no other.
+/** @param {string[]} sources of the shuffled pairs @returns {Set<string>} */
+function heldOutSources(sources) {
+  const counts = new Map();
+  for (const source of sources) counts.set(source, (counts.get(source) ?? 0) + 1);
+  if (counts.size < 2) {
+    throw new RangeError(
+      `All ${sources.length} sentence pairs have the same source; at least 2 sources are needed, as one is held out.`,
+    );
+  }
+  const most = Math.min(VALID_PAIRS, Math.ceil(sources.length / 10));
+  const small = sources.slice(0, most).filter((source) => counts.get(source) <= most);
+  const rarest = [...counts.keys()].reduce((a, b) => counts.get(b) < counts.get(a) ? b : a);
+  return new Set(small.length ? small : [rarest]);
 }
 
 /** @param {string[]} symbols @returns {(symbol: string) => number} */

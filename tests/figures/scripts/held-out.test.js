@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { makeData } from "../../../transformer/client/training/data.js";
+
+test("pairs with an equal source are held out together", () => {
+  const numbers = Array.from({ length: 40 }, (_, n) => n);
+  const sets = {
+    "three times": [1, 2, 3].flatMap(() => numbers.map((n) => [`see ${n}`, `vois ${n}`])),
+    "three translations": numbers.flatMap((n) => ["a", "b", "c"].map((word) => [`see ${n}`, `${word} ${n}`])),
+    "decomposed": numbers.flatMap((n) => [[`café ${n}`, "oui"], [`cafe\u0301 ${n}`, "oui"]]),
+    "frequent": numbers.flatMap((n) => [[`see ${n}`, "x"], ["yes", "oui"]]),
+    "few": [["yes", "oui"], ["yes", "ouais"], ["no", "non"]],
+  };
+  for (const [name, train] of Object.entries(sets)) {
+    const data = makeData(/** @type {any} */ ({ task: "own", options: {} }), { train });
+    const sources = (part) => part.map(({ src }) => src.map((id) => data.symbols[id]).join(" ").normalize("NFKC"));
+    const [held, trained] = [new Set(sources(data.valid)), new Set(sources(data.train))];
+    assert.ok(held.size > 0 && trained.size > 0, name);
+    assert.ok(![...held].some((source) => trained.has(source)), name);
+    assert.equal(data.valid.length + data.train.length, train.length, name);
+    assert.ok(data.valid.length <= train.length / 2, name);
+  }
+  const one = numbers.map(() => ["yes", "oui"]);
+  assert.throws(
+    () => makeData(/** @type {any} */ ({ task: "own", options: {} }), { train: one }),
+    /same source; at least 2/,
+  );
+});
