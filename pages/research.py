@@ -11,14 +11,12 @@ from transformer.ui.pages.research import (
     findings,
     importance,
     index,
-    patching,
     roles,
 )
 from transformer.ui.widgets import page
 
 SHOW = {
     "importance": importance.show,
-    "patching": patching.show,
     "attribution": attribution.show,
     "alignment": alignment.show,
     "roles": roles.show,

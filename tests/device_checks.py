@@ -33,7 +33,6 @@ from transformer.analysis.interventions import (
     uniform,
 )
 from transformer.analysis.interventions.blanking import blank_cells
-from transformer.analysis.interventions.patching_sweep import patching_sweep
 from transformer.analysis.positions.score_parts import score_parts
 from transformer.analysis.positions.tables import reordering_effect
 from transformer.analysis.roles.head_measures import measure_heads
@@ -100,14 +99,13 @@ def attribution(translator: Translator) -> None:
     gradients.gradients(model, trace)
 
 
-def ablation_and_patching(translator: Translator) -> None:
-    """Measure the importance of heads, of cells and of the activations of a sentence."""
+def ablation(translator: Translator) -> None:
+    """Measure the importance of heads and of cells."""
     gradient_importances(translator, CORPUS)
     measure_without(translator, CORPUS, [HEADS], bleu=True)
     leave_one_out(translator, CORPUS, HEADS)
     measure_heads(translator, CORPUS)
     blank_cells(translator, translator.trace(TEXT), HEADS[0])
-    patching_sweep(translator, TEXT, SIMILAR_TEXT)
 
 
 def inside(translator: Translator) -> None:
@@ -168,7 +166,7 @@ CHECKS: tuple[Callable[[Translator], None], ...] = (
     decoding,
     traces_and_hooks,
     attribution,
-    ablation_and_patching,
+    ablation,
     inside,
     exchange,
     training,

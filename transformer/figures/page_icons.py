@@ -79,14 +79,6 @@ def _findings() -> Iterable[str]:
         yield _box(44, y - 3, length, 7, False, 0.3)
 
 
-def _patching() -> Iterable[str]:
-    """Draw the activations of two sentences; one of the first replaces one of the second."""
-    for i in range(6):
-        yield _box(10 + 25 * i, 4, 16, 11, i == 2, 0.45)
-        yield _box(10 + 25 * i, 42, 16, 11, i == 2, 0.2)
-    yield f'<path d="M68 19V37M62 31L68 38L74 31" stroke="{ACCENT}" stroke-width="3"/>'
-
-
 def _alignment() -> Iterable[str]:
     """Draw the words of a sentence linked to those of its translation."""
     for source, target in ((0, 0), (1, 2), (2, 1), (3, 3), (4, 4)):
@@ -123,7 +115,6 @@ PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "train": _train,
     "research": _attribution,
     "importance": _importance,
-    "patching": _patching,
     "attribution": _attribution,
     "alignment": _alignment,
     "roles": _roles,

@@ -2,8 +2,8 @@
 
 `switching` turns heads off or down, `patches` changes rows, cells, activations and tokens,
 `blanking` sets each cell of a head to 0 in turn, `comparison` compares the result with the
-original; `patching_sweep` patches every activation of one sentence into another, one at a time. The
-model itself is never changed: hooks are passed to one call, because a cached model is shared.
+original. The model itself is never changed: hooks are passed to one call, because a cached model is
+shared.
 """
 
 from transformer.analysis.interventions.comparison import Comparison, compare

@@ -20,19 +20,12 @@ class Experiment(NamedTuple):
 
 EXPERIMENTS = {
     "importance": Experiment("Importance of heads", "Which heads does the model need?"),
-    "patching": Experiment("Activation patching", "Where in the model does a changed word matter?"),
     "attribution": Experiment("Attribution", "Which words did the model use to write a word?"),
     "alignment": Experiment("Word alignment", "Do heads connect each word with its translation?"),
     "roles": Experiment("Head roles", "What does each head do over many sentences?"),
     "findings": Experiment("Findings", "Which claims of papers hold for this model?"),
 }
 EXPERIMENT_LABELS = {"": "All experiments"} | {name: e.title for name, e in EXPERIMENTS.items()}
-PATCHED_ACTIVATIONS = {
-    "stream": "Residual stream",
-    "attention": "Attention outputs",
-    "ffn": "Feed-forward outputs",
-    "heads": "Heads",
-}
 SCORE_LABELS = {"weights": "by weights", "norms": "by norms"}
 ROW_LABELS = {"output": "at the predicting position", "input": "at the reading position"}
 OPEN_LABELS = {"": "None", **{name: finding.claim for name, finding in FINDINGS.items()}}
@@ -46,7 +39,6 @@ class Research(View):
     Attributes:
         experiment: one of `EXPERIMENTS`; "" is the index of all experiments.
         against: the id of a candidate of the selected step to contrast its token with; -1 is none.
-        patched_activations: the kind that activation patching replaces one at a time.
         colour: the measure that a grid of all heads shows.
         score_kind, target_row: scores and row of the alignment, as in `align_words`.
         finding: the open finding, whose card is below its row; "" is none.
@@ -54,7 +46,6 @@ class Research(View):
 
     experiment: str = field("", "Experiment", choices=EXPERIMENT_LABELS)
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
-    patched_activations: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
     score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
     target_row: str = field("output", "Row", choices=ROW_LABELS)
