@@ -13,7 +13,7 @@ from transformer.analysis.attribution import value_zeroing
 from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.attribution.token_attribution import token_attribution
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.importance.pruning import pruning_curve
+from transformer.analysis.importance.ablation import measure_without
 from transformer.analysis.inside.logit_lens import lens
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import compare
@@ -63,7 +63,7 @@ LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "lens": lambda t, trace: lens(trace, t),
     "interventions": lambda t, trace: compare(t, TEXT, ABLATION, original=trace),
-    "pruning": lambda t, trace: pruning_curve(t, Corpus.from_lines([TEXT], "x"), HEADS),
+    "ablation": lambda t, trace: measure_without(t, Corpus.from_lines([TEXT], "x"), [HEADS]),
     "heads": lambda t, trace: measure_heads(t, Corpus.from_lines([TEXT], "x")),
     "greedy": lambda t, trace: t.translate(TEXT),
     "beam": lambda t, trace: t.translate(TEXT, beam_size=3),

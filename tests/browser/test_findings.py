@@ -1,4 +1,4 @@
-"""Findings and pruning in a browser: run, reload, cancel, prune, open in the switchboard."""
+"""Findings in a browser: run, reload, cancel, open in the switchboard."""
 
 from __future__ import annotations
 

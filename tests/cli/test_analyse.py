@@ -100,7 +100,7 @@ def test_links_are_read_from_a_separate_file(
         (("--what", "hats"), "'hats' cannot be measured: choose one of heads"),
         (("--sentences", 0), "--sentences must be at least 1, not 0"),
         (("--links", "somewhere"), "--links needs --corpus with a file"),
-        (("--bleu",), "--bleu is for --what ablation or without or pruning, not heads"),
+        (("--bleu",), "--bleu is for --what ablation or without, not heads"),
         (("--heads", "c0"), "--heads is for --what without, not heads"),
         (("--what", "without", "--heads", "c0,e99.0"), "the model has no head e99.0"),
         (("--corpus", "nowhere.tsv"), "nowhere.tsv cannot be read"),

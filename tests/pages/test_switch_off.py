@@ -33,7 +33,7 @@ from transformer.analysis.interventions.switching import switched_off, to_mean, 
 from transformer.api.model_description import EXAMPLES
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
-from transformer.measures.head_codes import parse_heads, write_heads
+from transformer.measures.head_codes import write_heads
 from transformer.ui.pages.home import ABLATIONS, switch_changes
 
 PAGE, TEXT = "app.py?depth=off", "The baker hides books."
@@ -279,16 +279,3 @@ def test_rows_and_patches_round_trip_through_the_address() -> None:
     assert switch_changes.parse_patch(patch.code()) == patch
     assert switch_changes.parse_row("") is None
     assert switch_changes.parse_patch("") is None
-
-
-def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:
-    app = visit(PAGE, text=TEXT)
-    button(app, "Fewest heads that change a word").click().run()
-    assert not app.exception
-    assert "After the change:" in main_text(app)
-    config = translator.model.config
-    heads_off, _ = parse_heads(view(app).off, config.n_layers, config.n_heads)
-    original = translator.translate(TEXT, candidates=1)
-    max_len = len(original.ids) + 12
-    hooks = switched_off(config, heads_off)
-    assert translator.translate(TEXT, hooks=hooks, max_len=max_len).text != original.text

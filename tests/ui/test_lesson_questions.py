@@ -15,8 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.figures.deno import browser_answer, lesson_replies
-from transformer.analysis.importance.fewest import fewest_heads
-from transformer.measures.head_codes import write_heads
 from transformer.measures.words import words
 from transformer.ui.base.address import View
 from transformer.ui.base.registry import HOME, PAGES
@@ -297,13 +295,6 @@ def test_answers_follow_from_the_numbers_shown(models: dict[str, Model]) -> None
         check_scores(question)
     for case, question in questions_of("steps", models):
         check_steps(case, question)
-
-
-def test_the_ablation_lesson_finds_what_the_page_finds(models: dict[str, Model]) -> None:
-    for case, question in questions_of("off", models):
-        fewest = fewest_heads(case.model.translator, case.text)
-        assert question.answer_fields["off"] == write_heads(fewest.heads)
-        assert question.answer.startswith("One head is enough") == (len(fewest.heads) == 1)
 
 
 def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]) -> None:

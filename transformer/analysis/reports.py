@@ -17,8 +17,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, no_progress, scaled_progress
 from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
-from transformer.analysis.importance.by_gradient import GATE_UNITS, gradient_importances
-from transformer.analysis.importance.pruning import pruning_curve
+from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.switching import named_heads
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RELATION_TEXTS, RULES, head_roles
@@ -26,7 +25,6 @@ from transformer.config import did_you_mean
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 from transformer.measures import MEASURES
-from transformer.measures.kinds import Head
 
 MAX_OFFSET = 16
 """Larger offsets are counted at this one: the centre of the distribution matters most."""
@@ -38,7 +36,7 @@ class Report:
 
     Attributes:
         subject: the name of the report, one of `REPORTS`.
-        table: the figures, a row for each head, aligner or point of a curve.
+        table: the figures, a row for each head, aligner or finding.
         more: what does not fit a table.
         computed: precision, device and threads (`Translator.computed_with`).
     """
@@ -77,8 +75,8 @@ def report(
     """Compute the report `subject`, one of `REPORTS`.
 
     Args:
-        options: for "ablation", "without" and "pruning": bleu, whether to translate the corpus each
-            time; for "without": heads, those to switch off, as "e3.2,c5".
+        options: for "ablation" and "without": bleu, whether to translate the corpus each time; for
+            "without": heads, those to switch off, as "e3.2,c5".
 
     Raises:
         ValueError: for another subject or option, and as the measurement does.
@@ -186,33 +184,6 @@ def _without(
     return table, {"loss": ablation.loss, "bleu": ablation.bleu}
 
 
-def _pruning(
-    translator: Translator, corpus: Corpus, progress: Progress, bleu: bool = False
-) -> Figures:
-    """Prune more and more heads, the least important first, in steps of a layer's number of heads.
-
-    There is one curve for each variant of importance.
-    """
-    orders = _orders(translator, corpus, scaled_progress(progress, 0, 0.1))
-    curves = []
-    for n, (name, order) in enumerate(orders.items()):
-        counts = range(0, len(order) + 1, translator.model.config.n_heads)
-        curve_progress = scaled_progress(progress, 0.1 + 0.45 * n, 0.45)
-        curve = pruning_curve(
-            translator, corpus, order, counts=counts, bleu=bleu, progress=curve_progress
-        )
-        curve.insert(0, "order", name)
-        curves.append(curve)
-    listed = {name: [list(head) for head in order] for name, order in orders.items()}
-    return pd.concat(curves, ignore_index=True), {"orders": listed}
-
-
-def _orders(translator: Translator, corpus: Corpus, progress: Progress) -> dict[str, list[Head]]:
-    """Return all heads, the least important first, by each variant of importance."""
-    importances = gradient_importances(translator, corpus, progress=progress)
-    return {unit: importances[unit].normalised().order() for unit in GATE_UNITS}
-
-
 def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
     """Return all published findings, a row each; "findings" has their figures."""
     rows, findings = [], []
@@ -243,12 +214,11 @@ REPORTS: dict[str, Callable[..., Figures]] = {
     "importance": _importance,
     "ablation": _ablation,
     "without": _without,
-    "pruning": _pruning,
     "findings": _findings,
     **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }
 """Everything that `analyse --what` and a page's computation can request."""
-OPTIONS = {"ablation": ("bleu",), "without": ("heads", "bleu"), "pruning": ("bleu",)}
+OPTIONS = {"ablation": ("bleu",), "without": ("heads", "bleu")}
 """Options of the reports that have any."""
 
 

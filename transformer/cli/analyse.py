@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bleu",
         action="store_true",
-        help="for --what ablation, without or pruning: also measure BLEU, which is slow",
+        help="for --what ablation or without: also measure BLEU, which is slow",
     )
     parser.add_argument(
         "--heads", metavar="e3.2,c5", help="for --what without: the heads to switch off"

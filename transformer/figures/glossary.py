@@ -264,11 +264,6 @@ TERMS = (
         "research?experiment=importance",
     ),
     Term(
-        "Pruning",
-        "Removing heads one after another, usually the least important first.",
-        "research?experiment=importance",
-    ),
-    Term(
         "Blanking",
         "Setting one attention weight to 0 and leaving everything else unchanged, to measure its "
         "effect.",

@@ -1,5 +1,4 @@
 """Importance: how much translation quality is lost without one head or several.
 
-`by_gradient` estimates it from one pass, `ablation` removes heads, `pruning` removes more and more
-of them.
+`by_gradient` estimates it from one pass, `ablation` removes heads.
 """

@@ -8,7 +8,6 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
-from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference import Trace
@@ -103,15 +102,6 @@ def _controls(model: Model) -> None:
         args=(order,),
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if view.method == "greedy":
-            st.button(
-                "Fewest heads that change a word",
-                icon=":material/search:",
-                help="Searches the six most important cross-attention heads one by one, then whole "
-                "layers, then all of them.",
-                on_click=_switch_off_fewest,
-                args=(model,),
-            )
         controls.button_row(
             "ablation",
             help="**Zero ablation**: the output of the head is 0. **Uniform attention**: it "
@@ -150,17 +140,6 @@ def _store_switches() -> None:
     off = st.session_state["switchboard"]["choice"].get("off", "")
     if matches_form(off, HEADS_FORM[0]):
         state.change(off=off)
-
-
-def _switch_off_fewest(model: Model) -> None:
-    """Switch off the fewest heads that change the translation, else all cross-attention heads."""
-    state.change(off=_fewest_heads(model, state.view(Home).text), ablation="zero")
-
-
-@cached("Searching for important heads …")
-def _fewest_heads(model: Model, text: str) -> str:
-    """Return heads in the form of the address field `off`, for a text that can be translated."""
-    return write_heads(fewest_heads(model.translator, text).heads)
 
 
 def matches_form(text: object, form: str) -> bool:

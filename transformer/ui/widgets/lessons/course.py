@@ -236,7 +236,7 @@ CORE = (
             "A clear pattern does not mean that a head matters. To see whether it does, switch it "
             "off and compare the translations."
         ),
-        question="Switch off as few heads as possible until the translation changes.",
+        question="Switch off heads until the translation changes.",
         takeaway="Whether a head is needed is a question for an experiment, not for a picture.",
         build=interventions.ablation,
     ),

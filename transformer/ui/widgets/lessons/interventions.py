@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformer.analysis.importance.fewest import fewest_heads
 from transformer.analysis.interventions import switched_off
 from transformer.measures.head_codes import parse_heads, write_heads
-from transformer.measures.kinds import AttentionKind
+from transformer.measures.kinds import Head
 from transformer.measures.naming import layer_name
 from transformer.ui.services.models import Model
 from transformer.ui.widgets.lessons.lesson import (
@@ -21,23 +20,15 @@ from transformer.ui.widgets.lessons.lesson import (
     table_picture,
 )
 
-STACKS: dict[AttentionKind, str] = {
-    "encoder": "encoder",
-    "decoder": "decoder",
-    "cross": "cross-attention",
-}
 MIN_SHARE = 0.5
 """Minimum weight of a clear pattern: more than all other tokens together."""
 
 
 def ablation(case: LessonCase) -> Question:
     """Ask for heads whose ablation changes the translation."""
-    config, original = case.model.translator.model.config, case.trace.text
-    fewest = fewest_heads(case.model.translator, case.text)
-    if not fewest.changed:
-        raise LessonUnavailable("its translation stays the same without any one layer")
-    source, (kind, layer, head) = case.text, fewest.heads[0]
-    off = write_heads(fewest.heads)
+    config, source, original = case.model.translator.model.config, case.text, case.trace.text
+    layer, altered = _layer_that_matters(case.model, source, original)
+    off = write_heads([("cross", layer, head) for head in range(config.n_heads)])
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
         heads, _ = parse_heads(view.off, model.n_layers, model.n_heads)
@@ -49,26 +40,31 @@ def ablation(case: LessonCase) -> Question:
             return False, f"{start} is still the same. Switch off more heads."
         return True, f"{start} is: {escaped(translation) or '(empty)'}"
 
-    altered = fewest.translation
     result = bold(altered.rstrip(".")) if altered else "empty"
     total = 3 * config.n_layers * config.n_heads
-    if len(fewest.heads) == 1:
-        enough = f"One head is enough: without {case.head_name(layer, head)} of {STACKS[kind]}"
-    else:
-        whole_layer = len(fewest.heads) == config.n_heads
-        heads = f"{layer_name(layer)} of {STACKS[kind]}" if whole_layer else STACKS[kind]
-        enough = f"No single head that was tried is enough; without all heads of {heads}"
     return Question(
         exhibit=f"With all {total} heads: {escaped(original)}",
         answer=(
-            f"{enough} the translation is {result}. A head with a clear pattern is not always a "
-            "head that is needed: other heads may do the same work. To find out whether a head "
-            "matters, remove it and compare the outputs."
+            f"Without all heads of {layer_name(layer)} of cross-attention the translation is "
+            f"{result}. A head with a clear pattern is not always a head that is needed: other "
+            "heads may do the same work. To find out whether a head matters, remove it and "
+            "compare the outputs."
         ),
         start_fields={"off": ""},
         answer_fields={"off": off},
         check=check,
     )
+
+
+def _layer_that_matters(model: Model, text: str, original: str) -> tuple[int, str]:
+    """Return the highest layer whose cross-attention the translation needs, and the translation
+    without it. Raises LessonUnavailable if there is none."""
+    for layer in reversed(range(model.n_layers)):
+        heads: list[Head] = [("cross", layer, head) for head in range(model.n_heads)]
+        altered = _translation_without(model, text, write_heads(heads))
+        if altered != original:
+            return layer, altered
+    raise LessonUnavailable("its translation stays the same without any layer of cross-attention")
 
 
 def _translation_without(model: Model, text: str, off: str) -> str:

@@ -1,4 +1,4 @@
-"""Losses without heads, by hooks and by changed weights: single heads, and many in order."""
+"""Losses without heads, by hooks and by changed weights: single heads and groups."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from tests.analysis.small_models import THREE_PAIRS, logits, with_gates
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
-from transformer.analysis.importance.pruning import (
-    pruning_curve,
-)
 from transformer.analysis.interventions.switching import all_heads
 from transformer.measures.kinds import Head
 
@@ -83,30 +80,3 @@ def test_removed_heads_equal_ablated_heads(translator: Translator) -> None:
     assert changed.model is not translator.model
     with pytest.raises(ValueError, match="no layer 9"):
         without_heads(translator, [("cross", 9, 0)])
-
-
-def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
-    order = [HEADS[2], HEADS[0], HEADS[1]]
-    curve = pruning_curve(translator, THREE_PAIRS, order)
-    assert curve.off.tolist() == [0, 1, 2, 3]
-    for row in curve.itertuples():
-        model = with_gates(translator.model, dict.fromkeys(order[: row.off], 0.0))
-        expected = loss_by_hand(Translator(model, translator.vocabulary))
-        assert row.loss == pytest.approx(expected, rel=1e-5)
-
-    shares: list[float] = []
-    scored = pruning_curve(
-        translator,
-        Corpus("own", (Sentence("She paints.", "Elle."),)),
-        order,
-        counts=[1, 3],
-        progress=lambda share, stage: shares.append(share),
-    )
-    assert scored.off.tolist() == [1, 3]
-    assert shares == sorted(shares)
-    assert shares[-1] == pytest.approx(1)
-    with_bleu = pruning_curve(translator, THREE_PAIRS, order, counts=[0, 3], bleu=True)
-    together = measure_without(translator, THREE_PAIRS, [[], order], bleu=True).to_frame()
-    assert with_bleu.bleu.tolist() == together.bleu.tolist()
-    with pytest.raises(ValueError, match="from 0 to 3"):
-        pruning_curve(translator, THREE_PAIRS, order, counts=[4])
