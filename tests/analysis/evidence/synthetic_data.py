@@ -101,13 +101,11 @@ def _patch_aligners(
         for by in ("weights", "norms")
         for to in ("output", "input")
     }
-    rivals = {name: counts(name) for name in ("diagonal", "chance", "statistical")}
     errors = AlignerErrors(
         pd.DataFrame(),
-        AlignmentCounts(heads, rivals, np.full(n, float(LINKS))),
+        AlignmentCounts(heads, counts("diagonal"), np.full(n, float(LINKS))),
         n,
         (),
-        n_training_pairs=1000,
     )
     patch.setattr(words_module, "measure_aligners", lambda *_, **__: errors)
 
@@ -146,7 +144,6 @@ TRUTHS: dict[str, Truth] = {
     "positional": Truth(positional, clear_distance=6, small_distance=0.5),
     "single": Truth(single, clear_distance=3, small_distance=0.1),
     "alignment-diagonal": Truth(_better_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
-    "alignment-statistical": Truth(_better_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
     "norms-input": Truth(
         _better_aligners(lambda by, to, n, h: (by, to) == ("norms", "input")), 10, 0.5
     ),

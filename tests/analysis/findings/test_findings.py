@@ -23,10 +23,6 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings import single_heads as single_heads_module
 from transformer.analysis.findings import word_alignment as words_module
 from transformer.analysis.findings.by_measure import published_finding
-from transformer.analysis.findings.finding import (
-    Finding,
-    UntestableError,
-)
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.measures import MEASURES, PublishedClaim
@@ -121,9 +117,8 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
         heads[method][2] = 4
     heads["norms", "input"][:2, 1] = 3
     rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
-    names = ("diagonal", "chance", "statistical")
-    hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
-    errors = AlignerErrors(pd.DataFrame(), hits, n, (), n_training_pairs=99)
+    hits = AlignmentCounts(heads, rival, np.full(n, 4.0))
+    errors = AlignerErrors(pd.DataFrame(), hits, n, ())
     unaligned_arguments: list[object] = []
 
     def fake_measure_aligners(*_: object, allow_unaligned: bool = False) -> AlignerErrors:
@@ -145,9 +140,6 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
     assert unaligned_arguments[-1] is False
     assert FINDINGS["input-layers"].run(translator, lines).verdict == "does not hold here"
-    with_few_pairs = FINDINGS["alignment-statistical"].run(translator, lines)
-    assert with_few_pairs.verdict == "can't be tested here"
-    assert "trained on 99 sentence pairs" in with_few_pairs.reason
 
 
 def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator) -> None:
@@ -183,29 +175,3 @@ def test_a_report_contains_all_findings(translator: Translator, corpus: Corpus) 
     assert len(result["table"]) == 8
     assert result["measured"] == 12
     json.dumps(result, allow_nan=False)
-
-
-def test_few_training_pairs_of_the_aligner_are_reported(
-    translator: Translator,
-) -> None:
-    grammar = Corpus.bundled(120, symbols=True)
-    few = Corpus(
-        "few", tuple(sentence for sentence in grammar.sentences if sentence.gold is not None)
-    )
-    errors = words_module.measure_gold(translator, few, no_progress)
-    for n_pairs, verdict in ((99, False), (118, True), (600, True)):
-        finding = statistical_finding(translator, few, replace(errors, n_training_pairs=n_pairs))
-        assert (finding is not None) == verdict
-        if finding is not None:
-            assert ("with more it would make fewer" in finding.reason) == (n_pairs < 500)
-
-
-def statistical_finding(
-    translator: Translator, corpus: Corpus, errors: AlignerErrors
-) -> Finding | None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words_module, "measure_gold", lambda *_: errors)
-        try:
-            return words_module.STATISTICAL.test(translator, corpus, no_progress)
-        except UntestableError:
-            return None

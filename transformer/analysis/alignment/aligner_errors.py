@@ -20,8 +20,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer.analysis.alignment.baselines import baseline_counts, training_pairs
-from transformer.analysis.alignment.error_rate import AlignmentCounts
+from transformer.analysis.alignment.error_rate import AlignmentCounts, Counts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import WordLinkTables
 from transformer.analysis.corpora.passes import (
@@ -54,12 +53,10 @@ class AlignerErrors:
 
     Attributes:
         table: a row for each aligner and method, the lowest error first: "aligner" ("head";
-            "layer", the sum over its heads; "diagonal"; "chance", a random source word for each
-            target word; "model 1" and "statistical", trained on the sentences, see
-            `baselines.training_pairs`), "by", "to", "layer", "head", "aer".
+            "layer", the sum over its heads; "diagonal", which links each target word to the
+            source word at the same relative position), "by", "to", "layer", "head", "aer".
         counts: the counts of each sentence that these rates are computed from.
         n_sentences: number of sentences that have gold links and were counted.
-        n_training_pairs: number of training pairs of the statistical aligners.
         left_out: numbers of the sentences whose gold words do not match the text.
     """
 
@@ -67,7 +64,6 @@ class AlignerErrors:
     counts: AlignmentCounts
     n_sentences: int
     left_out: tuple[int, ...]
-    n_training_pairs: int = 0
 
 
 def word_scores(
@@ -188,16 +184,13 @@ def measure_aligners(
 
     run_with_hooks(translator, [pairs[n] for n in counted], hooks, progress)
     sentences = [linked for linked in words if linked is not None]
-    training = training_pairs(corpus)
     alignment_counts = AlignmentCounts(
         hits,
-        baseline_counts(sentences, training),
+        _diagonal_counts(sentences),
         np.array([float(linked.sure.sum()) for linked in sentences]),
     )
-    records: list[tuple[Any, ...]] = [
-        (name, "", "", None, None, alignment_counts.error_rate(counts))
-        for name, counts in alignment_counts.baselines.items()
-    ]
+    diagonal_rate = alignment_counts.error_rate(alignment_counts.diagonal)
+    records: list[tuple[Any, ...]] = [("diagonal", "", "", None, None, diagonal_rate)]
     for (score_kind, target_row), counts in hits.items():
         for layer in range(config.n_layers):
             for head in range(config.n_heads + 1):
@@ -208,7 +201,22 @@ def measure_aligners(
     table = pd.DataFrame(records, columns=columns).astype({"layer": "Int64", "head": "Int64"})
     left_out = tuple(n for n, linked in zip(with_gold, words, strict=True) if linked is None)
     table = table.sort_values("aer", kind="stable", ignore_index=True)
-    return AlignerErrors(table, alignment_counts, len(sentences), left_out, len(training))
+    return AlignerErrors(table, alignment_counts, len(sentences), left_out)
+
+
+def _diagonal_counts(sentences: Sequence[WordLinkTables]) -> Counts:
+    """Return the links of the diagonal in each sentence: one for each target word."""
+    counts = np.zeros((3, len(sentences)))
+    for number, sentence in enumerate(sentences):
+        n_tgt, n_src = sentence.sure.shape
+        targets = np.array(sorted(set(sentence.target)))
+        sources = ((targets + 0.5) * n_src / n_tgt).astype(int)
+        counts[:, number] = (
+            sentence.sure[targets, sources].sum(),
+            sentence.possible[targets, sources].sum(),
+            len(targets),
+        )
+    return counts
 
 
 class _LayerRecorder:
@@ -242,8 +250,8 @@ def _norms(
 ) -> Float[Tensor, "rows heads_and_all target source"]:
     """Return ‖α f(x)‖ of every head, then ‖Σ_h α f(x)‖, for a batch of sentences.
 
-    For one sentence, see `norms.contributions` and `norms.summed_contributions`. The norm of the
-    sum is computed from the products f_g·f_h of the heads, without a vector for each weight.
+    For one sentence and head, see `norms.contributions`. The norm of the sum is computed from the
+    products f_g·f_h of the heads, without a vector for each weight.
     """
     products = torch.einsum("bgkd,bhkd->bghk", value_vectors, value_vectors)
     head_norms = weights * products.diagonal(dim1=1, dim2=2).movedim(-1, 1)[:, :, None].sqrt()

@@ -46,8 +46,7 @@ class GoldErrors:
         head: error of the chosen head by method: "weights-output", "weights-input", "norms-output",
             "norms-input".
         low, high: 95% bootstrap interval over sentences, for the chosen method.
-        baselines: errors of aligners that need no Transformer, by name: "diagonal", "model 1",
-            "statistical", "chance".
+        diagonal: error of linking words at the same relative position.
     """
 
     name: str
@@ -56,7 +55,7 @@ class GoldErrors:
     head: Mapping[str, float]
     low: float
     high: float
-    baselines: Mapping[str, float]
+    diagonal: float
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,6 @@ def choose_aligner_head(
             [errors.counts.heads[score_kind, target_row][:, layer, head]]
         )
         (interval,) = accuracy.simultaneous_intervals()
-        baselines = errors.table[~errors.table["aligner"].isin(["head", "layer"])]
         gold.append(
             GoldErrors(
                 name,
@@ -114,7 +112,7 @@ def choose_aligner_head(
                 {f"{kind}-{row}": rates[layer, head, kind, row] for kind, row in ALIGNMENT_METHODS},
                 1 - interval.high,
                 1 - interval.low,
-                dict(zip(baselines["aligner"], baselines["aer"].astype(float), strict=True)),
+                errors.counts.error_rate(errors.counts.diagonal),
             )
         )
     return AlignerHead(layer, head, score_kind, target_row, weights_to, tuple(gold))
@@ -144,20 +142,16 @@ def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> P
                 "name": gold_errors.name,
                 "source": gold_errors.source,
                 "sentences": gold_errors.sentences,
-                "head": _rounded(gold_errors.head),
+                "head": {name: round(error, 4) for name, error in gold_errors.head.items()},
                 "low": round(gold_errors.low, 4),
                 "high": round(gold_errors.high, 4),
-                "baselines": _rounded(gold_errors.baselines),
+                "diagonal": round(gold_errors.diagonal, 4),
             }
             for gold_errors in aligner.gold
         ],
     }
     write_json(path, values, indent=1)
     return path
-
-
-def _rounded(errors: Mapping[str, float]) -> dict[str, float]:
-    return {name: round(error, 4) for name, error in errors.items()}
 
 
 def load_aligner_head(
@@ -199,8 +193,6 @@ def _checked_gold_errors(values: Mapping[str, Any]) -> GoldErrors:
         f"{score_kind}-{target_row}": _checked_rate(values["head"][f"{score_kind}-{target_row}"])
         for score_kind, target_row in ALIGNMENT_METHODS
     }
-    names = "diagonal", "model 1", "statistical", "chance"
-    baselines = {name: _checked_rate(values["baselines"][name]) for name in names}
     texts = [values["name"], values["source"]]
     if not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
         raise ValueError(
@@ -208,7 +200,8 @@ def _checked_gold_errors(values: Mapping[str, Any]) -> GoldErrors:
         )
     bounds = _checked_rate(values["low"]), _checked_rate(values["high"])
     n_sentences = int(values["sentences"])
-    return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, baselines)
+    diagonal = _checked_rate(values["diagonal"])
+    return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, diagonal)
 
 
 def _checked_rate(value: Any) -> float:

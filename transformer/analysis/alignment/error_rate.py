@@ -116,13 +116,12 @@ class AlignmentCounts:
     Attributes:
         heads: by method, for example ("weights", "output"); the last "head" is the sum over all
             heads of the layer.
-        baselines: counts of aligners that need no model, by name: "diagonal"; "chance", its
-            expected counts; "model 1" and "statistical".
+        diagonal: counts of the links between words at the same relative position.
         n_sure: number of sure links of each sentence.
     """
 
     heads: Mapping[tuple[str, str], Float[np.ndarray, "3 layer head sentence"]]
-    baselines: Mapping[str, Counts]
+    diagonal: Counts
     n_sure: Float[np.ndarray, "sentence"]
 
     def error_rate(self, counts: Counts) -> float:

@@ -32,10 +32,6 @@ from transformer.measures.naming import index_name
 
 FLOOR = 1.0
 """Smallest difference of error rates that matters, in percentage points."""
-FEW_PAIRS = 500
-MIN_PAIRS = 100
-"""Minimum number of training pairs of the statistical aligner. With few pairs it makes more
-errors, so a head may be better than it for that reason only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,16 +106,11 @@ def _counts_by_method(
     ]
 
 
-def _baseline(errors: AlignerErrors, name: str, title: str) -> ScoredAligner:
-    return ScoredAligner(title, title, "", 0, np.asarray(errors.counts.baselines[name]))
-
-
 def compare_aligners(
     errors: AlignerErrors,
     name: str,
     candidates: Sequence[ScoredAligner],
     references: Sequence[ScoredAligner],
-    note: str = "",
 ) -> Finding:
     """Return the finding with the effect "AER of the best of `references` minus AER of the best of
     `candidates`"."""
@@ -143,7 +134,7 @@ def compare_aligners(
     reason = (
         f"The lowest error rates: {best_candidate[1]:.1%} for {best_candidate[0]} and "
         f"{best_reference[1]:.1%} for {best_reference[0]}, a difference of "
-        f"{format_effect(effect, 1)}{note}."
+        f"{format_effect(effect, 1)}."
     )
     return Finding(_table(errors, [*candidates, *references]), effect, reason, errors.n_sentences)
 
@@ -176,30 +167,10 @@ def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Fin
         for aligner in [*layer_aligners(errors), *head_aligners(errors)]
         if aligner.score_kind == "weights"
     ]
-    baseline = _baseline(errors, "diagonal", "the diagonal")
+    baseline = ScoredAligner("the diagonal", "the diagonal", "", 0, errors.counts.diagonal)
     return compare_aligners(
         errors, "AER of the diagonal minus that of the best weights", candidates, [baseline]
     )
-
-
-def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    errors = measure_gold(translator, corpus, progress)
-    if errors.n_training_pairs < MIN_PAIRS:
-        raise UntestableError(
-            f"The statistical aligner would be trained on {errors.n_training_pairs} sentence pairs "
-            f"and needs at least {MIN_PAIRS}; choose a corpus with more pairs."
-        )
-    candidates = [
-        aligner
-        for aligner in [*layer_aligners(errors), *head_aligners(errors)]
-        if aligner.score_kind == "weights"
-    ]
-    baseline = _baseline(errors, "statistical", "the statistical aligner")
-    name = "AER of the statistical aligner minus that of the best weights"
-    note = f"; the aligner was trained on {errors.n_training_pairs:,} pairs"
-    if errors.n_training_pairs < FEW_PAIRS:
-        note += ", and with more it would make fewer errors"
-    return compare_aligners(errors, name, candidates, [baseline], note)
 
 
 def _norms(target_row: str) -> Callable[[Translator, Corpus, Progress], Finding]:
@@ -270,10 +241,9 @@ def _published(
     source: str,
     effect: str,
     test: Callable[[Translator, Corpus, Progress], Finding],
-    max_sentences: int = 300,
 ) -> PublishedFinding:
     return PublishedFinding(
-        name, claim, source, f"{_METHOD_TEXT}{effect} {_RULE}", test, max_sentences, _CHART, 0.2
+        name, claim, source, f"{_METHOD_TEXT}{effect} {_RULE}", test, 300, _CHART, 0.2
     )
 
 
@@ -285,17 +255,6 @@ DIAGONAL = _published(
     "The diagonal links words at the same relative position; it is a strong baseline for "
     "languages with a similar word order.",
     _diagonal,
-)
-STATISTICAL = _published(
-    "alignment-statistical",
-    "Attention weights align words better than a statistical aligner.",
-    "after Chen et al. 2020, where a module trained on such weights is better than GIZA++",
-    "The effect is the AER of IBM model 1 with the diagonal prior of Dyer et al. 2013 minus that "
-    "of the weights of the best head or layer. IBM model 1 is trained on the same sentences "
-    f"without their links, at least {MIN_PAIRS} pairs; sentences of the built-in grammar are "
-    "added if the corpus has some. With few pairs it makes more errors.",
-    _statistical,
-    max_sentences=1000,
 )
 _KOBAYASHI = (
     "The effect is the AER of the weights of the best layer minus that of the norms of the best "

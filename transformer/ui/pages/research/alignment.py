@@ -37,9 +37,8 @@ def _comparison(aligner: AlignerHead) -> None:
     st.caption(
         "Agreement is 100% minus the alignment error rate (AER, Och and Ney 2003). Each target "
         "word is linked to one source word. The best head is measured "
-        f"{SCORE_LABELS[aligner.score_kind]}, {ROW_LABELS[aligner.target_row]}. IBM model 1 "
-        "learned from the same sentences without their links. The links are not included in the "
-        "app."
+        f"{SCORE_LABELS[aligner.score_kind]}, {ROW_LABELS[aligner.target_row]}. The "
+        "diagonal links words at the same relative position. The links are not included in the app."
     )
 
 
@@ -48,9 +47,7 @@ def _rows(aligner: AlignerHead, gold: GoldErrors, name: str) -> list[tuple[str, 
     interval = f"{_agreement(best)} (95%: {_agreement(gold.high)} to {_agreement(gold.low)})"
     aligners = {
         f"Best head: {name}": interval,
-        "Diagonal": _agreement(gold.baselines["diagonal"]),
-        "IBM model 1": _agreement(gold.baselines["model 1"]),
-        "IBM model 1, diagonal prior": _agreement(gold.baselines["statistical"]),
+        "Diagonal": _agreement(gold.diagonal),
     }
     links = f"{gold.source}; {gold.sentences:,} pairs"
     return [(label, agreement, links) for label, agreement in aligners.items()]
