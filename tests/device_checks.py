@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from transformer import Hooks, Translator
-from transformer.analysis.attribution import direct_logits, gradients
-from transformer.analysis.attribution.token_attribution import token_attribution
+from transformer.analysis.attribution.direct_logits import direct_logits
+from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import gradient_importances
@@ -92,11 +92,10 @@ def traces_and_hooks(translator: Translator) -> None:
 
 
 def attribution(translator: Translator) -> None:
-    """Attribute one output token by every method."""
+    """Split a logit into the contributions of all parts, and a head's output over its keys."""
     model, trace = translator.model, translator.trace(TEXT)
-    token_attribution(model, trace, 1)
-    direct_logits.direct_logits(model, trace, 1)
-    gradients.gradients(model, trace)
+    direct_logits(model, trace, 1)
+    contributions(model, trace, "cross", 0)
 
 
 def ablation(translator: Translator) -> None:

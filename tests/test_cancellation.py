@@ -9,9 +9,6 @@ import pytest
 
 from tests.analysis.small_models import randomized
 from transformer import Hooks, Translator
-from transformer.analysis.attribution import value_zeroing
-from transformer.analysis.attribution.gradients import gradients
-from transformer.analysis.attribution.token_attribution import token_attribution
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.ablation import measure_without
 from transformer.analysis.inside.logit_lens import lens
@@ -56,9 +53,6 @@ def trace(translator: Translator) -> Trace:
 
 
 LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
-    "value zeroing": lambda t, trace: value_zeroing.joint(t.model, trace),
-    "attribution to input tokens": lambda t, trace: token_attribution(t.model, trace, 2),
-    "gradients": lambda t, trace: gradients(t.model, trace),
     "path lengths": lambda t, trace: paths.path_length_table([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "lens": lambda t, trace: lens(trace, t),

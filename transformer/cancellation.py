@@ -1,7 +1,7 @@
 """Cancelling what a page computes in its own thread: it checks between steps whether to stop.
 
     with cancelled_by(check):  # check raises an exception to cancel
-        value_zeroing.joint(model, trace)  # or any other long computation
+        blank_cells(translator, trace, head)  # or any other long computation
 
 The check belongs to the context of the call (`contextvars`) and does not affect other threads. The
 model calls it at every forward pass, decoding sessions at every step, other loops at every

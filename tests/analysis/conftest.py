@@ -6,7 +6,6 @@ import pytest
 
 from tests.analysis.small_models import MARIAN, TARGET, TEXT, new_model, randomized
 from transformer import Translator
-from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -22,11 +21,6 @@ def model(tiny_model: Transformer) -> Transformer:
 def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
     """Return a trace of one sentence, in float32 even if a test changes `model`."""
     return Translator(randomized(tiny_model), vocabulary).trace(TEXT, TARGET)
-
-
-@pytest.fixture(scope="module")
-def slopes(model: Transformer, trace: Trace) -> Gradients:
-    return gradients(model, trace)
 
 
 @pytest.fixture(scope="session", params=["the paper's", "with biases"])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.contributions import piece_html
 from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.positions import Numbers, layout_of
 
@@ -55,9 +55,16 @@ def before_after_bars(
     layout["yaxis"] |= {
         "showgrid": False, "range": [len(tokens) - 0.4, -0.6], "tickvals": positions,
         "ticktext": [
-            f"<b>{piece_html(token)}</b>" if at in marked else piece_html(token)
+            f"<b>{_piece_html(token)}</b>" if at in marked else _piece_html(token)
             for at, token in enumerate(tokens)
         ],
         "tickfont": {"size": 12 if row == ROW_HEIGHT else 10},
     }  # fmt: skip
     return go.Figure(bars, layout)
+
+
+def _piece_html(token: str) -> str:
+    """Return a token as HTML with a faint "▁", as in the explorer."""
+    if token.startswith("▁") and len(token) > 1:
+        return f'<span style="color:#888;font-size:8px">▁</span>{escape(token[1:], quote=False)}'
+    return escape(token, quote=False)

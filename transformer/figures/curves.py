@@ -22,8 +22,6 @@ MAX_POINTS = 600
 # Orange is reserved for negative values.
 LIGHT = ("#0072b2", "#7d7d00", "#009e73", "#cc79a7", "#882255", "#2b9bd8", "#5f6368", "#4b2a8c")
 DARK = ("#56b4e9", "#a3a83a", "#00b586", "#cc79a7", "#d9488f", "#f0e442", "#b8bdc4", "#a06be8")
-BELOW_ZERO = {False: "#d55e00", True: "#e69f00"}
-"""Colour of negative values in every figure, by whether the page is dark."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 MAX_NAME_LETTERS = 40  # letters of a run's name in the legend

@@ -275,12 +275,6 @@ TERMS = (
         "?depth=off",
     ),
     Term(
-        "Rollout",
-        "Attention rollout: the attention matrices of all layers, averaged with the residual "
-        "connection and multiplied, to trace an output back to the source tokens.",
-        "research?experiment=attribution",
-    ),
-    Term(
         "Rank correlation",
         "How similarly two measures order the same items (Spearman's ρ): 1 the same order, 0 no "
         "relation, −1 the reverse.",

@@ -1,7 +1,6 @@
-"""Attribution: how much each token contributed to a vector, a layer or an output token.
+"""Attribution: what each token contributes to a head's output, and each head to a logit.
 
-The functions take a model and a trace of it and return matrices over the tokens of the trace:
-`norms` and `contribution` for one head, `rollout` and `gradients` through all layers,
-`value_zeroing` for one layer, `token_attribution` for several methods in one table,
-`direct_logits` for the logit of one output token.
+The functions take a model and a trace of it: `norms.contributions` returns the norm of each
+weighted value vector of a head, `direct_logits` the parts that sum to the logit of one output
+token. Methods that attribute an output to input tokens are in Inseq and Captum.
 """

@@ -24,6 +24,7 @@ token's logit minus the mean of all logits.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -34,7 +35,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.analysis.attribution.gradients import output_position, rival
 from transformer.analysis.attribution.norms import (
     add_and_norm,
     attention_module,
@@ -61,22 +61,24 @@ class DirectLogits:
         value: the logit minus the mean of all logits, or minus that of the other token.
         table: a row for each "embedding", "position", head ("decoder", "cross"), "ffn" and "bias"
             (what the LayerNorms, W^O and the logits add); layer and head are -1 for parts without
-            one; the column "adds" sums to `value`.
-        without: the value when a head is ablated at this position only, by kind.
+            one; the column "adds" sums to `value`; "removed" is the drop of the value when a head
+            is ablated at this position, including indirect effects, and NaN for other parts.
     """
 
     value: float
     table: pd.DataFrame
-    without: dict[str, Float[np.ndarray, "layers heads"]]
 
     def heads(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
         """Return the direct contribution of every head of a kind, "decoder" or "cross"."""
-        rows = self.table[self.table["part"] == kind]
-        return np.asarray(rows["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
+        return self._matrix(kind, "adds")
 
     def removed(self, kind: AttentionKind) -> Float[np.ndarray, "layers heads"]:
-        """Return the drop of the value when each head is ablated, including indirect effects."""
-        return self.value - self.without[kind]
+        """Return the drop of the value when each head of a kind is ablated."""
+        return self._matrix(kind, "removed")
+
+    def _matrix(self, kind: AttentionKind, column: str) -> Float[np.ndarray, "layers heads"]:
+        rows = self.table[self.table["part"] == kind]
+        return np.asarray(rows[column].to_numpy(np.float64).reshape(rows["layer"].nunique(), -1))
 
     @property
     def agreement(self) -> float:
@@ -98,21 +100,62 @@ def direct_logits(
 
     Args:
         trace: of this model without hooks, with all sites recorded.
-        against: another token to compare with, as in `gradients.rival`.
+        against: another token to compare with: its id, or a piece among the candidates of that
+            step (Yin and Neubig 2022, https://arxiv.org/abs/2202.10419, section 3).
 
     Raises:
-        ValueError: for a trace of another model, or a position or id that does not exist.
+        ValueError: for a trace of another model, or a position or token that does not exist.
         KeyError: for a trace without a site that is needed.
     """
     check_same_model(model, trace)
-    chosen = trace.predicted_ids[output_position(trace, position)]
-    rival_id = None if against is None else rival(trace, position, against)
+    chosen = trace.predicted_ids[_checked_position(trace, position)]
+    rival_id = None if against is None else _rival_id(trace, position, against)
     direction, constant = _direction(model, chosen, rival_id)
     records = [("bias", -1, -1, constant), *_decompose(model, trace, position, direction)]
     table = pd.DataFrame(records[::-1], columns=["part", "layer", "head", "adds"])
-    return DirectLogits(
-        float(table["adds"].sum()), table, _values_without_heads(model, trace, position, rival_id)
+    value, without = (
+        float(table["adds"].sum()),
+        _values_without_heads(model, trace, position, rival_id),
     )
+    table["removed"] = np.nan
+    for kind, values in without.items():
+        table.loc[table["part"] == kind, "removed"] = value - values.ravel()
+    return DirectLogits(value, table)
+
+
+def _checked_position(trace: Trace, position: int) -> int:
+    """Return `position` if it is a valid output position.
+
+    Raises:
+        ValueError: for a position out of range.
+        TypeError: for anything but an integer.
+    """
+    position = operator.index(position)
+    n_tgt = len(trace.tgt_tokens)
+    if not 0 <= position < n_tgt:
+        raise ValueError(f"there is no position {position}; the positions are 0 to {n_tgt - 1}")
+    return position
+
+
+def _rival_id(trace: Trace, position: int, against: int | str) -> int:
+    """Return the id of the token to compare with `trace.predicted_tokens[position]`."""
+    if isinstance(against, str):
+        candidates = trace.translation.steps[position].candidates
+        candidate_ids = {candidate.token: candidate.id for candidate in candidates}
+        if against not in candidate_ids:
+            raise ValueError(
+                f"{against!r} is not one of the candidates {', '.join(map(repr, candidate_ids))}; "
+                "pass the id of any other token"
+            )
+        against = candidate_ids[against]
+    against, last_id = operator.index(against), int(trace.config["vocab_size"]) - 1
+    if not 0 <= against <= last_id:
+        raise ValueError(f"there is no token {against}; the ids are 0 to {last_id}")
+    if against == trace.predicted_ids[position]:
+        raise ValueError(
+            f"token {against} is the predicted token; pass another one to compare it with"
+        )
+    return against
 
 
 def _direction(model: Transformer, chosen: int, against: int | None) -> tuple[Numbers, float]:

@@ -13,7 +13,6 @@ too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,15 +20,11 @@ import numpy.typing as npt
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.cancellation import check_cancelled
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.layers import AddAndNorm
-
-MAX_BLOCK_NUMBERS = 2**22
-"""Numbers in one block of vectors: a long text is processed in blocks of queries."""
 
 
 def vectors(
@@ -79,34 +74,6 @@ def contributions(
     of `vectors`."""
     lengths = np.linalg.norm(vectors(model, trace, kind, layer), axis=-1)
     return np.asarray(trace.weights(kind, layer) * lengths[:, None])
-
-
-def summed_contributions(
-    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
-) -> Float[np.ndarray, "query key"]:
-    """Return ‖Σ_h α_ij f(x_j)‖: the norm of the sum of the heads' vectors (their section 5).
-
-    Heads may point in opposite directions, so this is at most the sum of `contributions` over the
-    heads.
-    """
-    return np.concatenate(
-        [np.linalg.norm(block, axis=-1) for block in summed_vectors(model, trace, kind, layer)]
-    )
-
-
-def summed_vectors(
-    model: Transformer, trace: Trace, kind: AttentionKind, layer: int
-) -> Iterator[Float[np.ndarray, "some key d_model"]]:
-    """Yield Σ_h α_ij f(x_j) for blocks of queries.
-
-    Over the keys they sum to `hook_output`, minus b^O if the model has one.
-    """
-    key_vectors = np.ascontiguousarray(vectors(model, trace, kind, layer).transpose(1, 0, 2))
-    weights = trace.weights(kind, layer).transpose(2, 1, 0)  # (key, query, heads)
-    step = max(1, MAX_BLOCK_NUMBERS // (key_vectors.shape[0] * key_vectors.shape[2]))
-    for start in range(0, weights.shape[1], step):
-        check_cancelled()
-        yield (weights[:, start : start + step] @ key_vectors).transpose(1, 0, 2)
 
 
 def attention_module(

@@ -70,9 +70,15 @@ def show(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) ->
 
 
 def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
-    """Draw a link that downloads the table as `name`.csv.
+    """Draw a link that downloads the table as `name`.csv, in UTF-8 with the mark by which Excel
+    recognises it.
 
     Args:
         name: file name from `measures.naming.file_name`.
     """
-    download(label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}")
+    download(
+        label,
+        lambda: table().to_csv(index=False).encode("utf-8-sig"),
+        f"{name}.csv",
+        key=f"csv-{name}",
+    )

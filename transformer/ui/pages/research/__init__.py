@@ -20,7 +20,9 @@ class Experiment(NamedTuple):
 
 EXPERIMENTS = {
     "importance": Experiment("Importance of heads", "Which heads does the model need?"),
-    "attribution": Experiment("Attribution", "Which words did the model use to write a word?"),
+    "attribution": Experiment(
+        "Direct logit attribution", "Which parts of the model wrote this word?"
+    ),
     "alignment": Experiment("Word alignment", "Do heads connect each word with its translation?"),
     "roles": Experiment("Head roles", "What does each head do over many sentences?"),
     "findings": Experiment("Findings", "Which claims of papers hold for this model?"),
@@ -57,5 +59,5 @@ PAGE = Page(
     "Research",
     Research,
     link_text="**Research**: is attention an explanation? →",
-    summary="Experiments that attribute, patch and measure heads; published claims, tested.",
+    summary="Experiments that measure what heads do; published claims, tested.",
 )

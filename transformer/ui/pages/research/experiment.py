@@ -1,0 +1,52 @@
+"""What every experiment shows, in one order: a sentence of result, a figure, a table, a file and a
+program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from transformer.ui.widgets import tables
+
+MAX_TABLE_HEIGHT = 420
+"""Pixels; a longer table scrolls."""
+ROW_HEIGHT = 35
+"""Pixels of a row of `st.dataframe`."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of an experiment, or of a part of it.
+
+    Attributes:
+        sentence: the result as Markdown, with the numbers that the figure shows.
+        draw: draws the figure, and the widgets that change how it is drawn.
+        caption: how to read the figure.
+        table: the numbers.
+        file: name of the CSV file, without its ending.
+        program: Python code that prints the numbers.
+    """
+
+    sentence: str
+    draw: Callable[[], None]
+    caption: str
+    table: pd.DataFrame
+    file: str
+    program: str
+
+
+def show(result: Result) -> None:
+    """Draw the result."""
+    st.markdown(result.sentence)
+    result.draw()
+    st.caption(result.caption)
+    with st.expander("Table"):
+        height = min(MAX_TABLE_HEIGHT, ROW_HEIGHT * (len(result.table) + 1) + 3)
+        st.dataframe(result.table, hide_index=True, height=height)
+    tables.csv("Table (.csv)", lambda: result.table, result.file)
+    with st.expander("The same in Python"):
+        st.caption("Python counts layers, heads and positions from 0.")
+        st.code(result.program, language="python")
