@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -14,7 +13,6 @@ from transformer.analysis.corpora import Corpus, Sentence
 from transformer.config import ModelConfig
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
-from transformer.inference.results import StepTable, Translation
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures.kinds import Head
 from transformer.model import Transformer
@@ -55,44 +53,6 @@ def new_model(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Trans
         torch.manual_seed(seed)
         config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **changes)
         return Translator(randomized(Transformer(config)), vocabulary)
-
-
-def trace_of_weights(
-    encoder: np.ndarray, decoder: np.ndarray | None = None, cross: np.ndarray | None = None
-) -> Trace:
-    """Return a trace with only these weights, each (layers, heads, query, key)."""
-    n_layers, n_heads, n_src, _ = encoder.shape
-    decoder = np.ones((n_layers, n_heads, 1, 1)) if decoder is None else decoder
-    n_tgt = decoder.shape[-1]
-    cross = np.full((n_layers, n_heads, n_tgt, n_src), 1 / n_src) if cross is None else cross
-    config = ModelConfig(vocab_size=99, d_model=n_heads, n_layers=n_layers, n_heads=n_heads)
-    src, tgt = tuple(range(10, 10 + n_src)), tuple(range(30, 30 + n_tgt))
-    src_words, tgt_words = tuple(map(str, src)), tuple(map(str, tgt))
-    table = StepTable((), (), [], [], [])
-    translation = Translation(
-        "", src, src_words, "", tgt, tgt_words, True, 0.0, 0.0, "forced", table
-    )
-    weights = {
-        WEIGHTS[kind].format(layer): layers[layer][None].astype(np.float32)
-        for kind, layers in zip(KINDS, (encoder, decoder, cross), strict=True)
-        for layer in range(n_layers)
-    }
-    tgt_ids = (config.bos_id, *tgt[:-1])
-    labels = tuple(map(str, tgt_ids))
-    return Trace(
-        src_words, labels, tgt_words, src, tgt_ids, tgt, config.to_dict(), translation, weights
-    )
-
-
-def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:
-    """Return rows that sum to 1, with some weights of 0."""
-    random_values = np.random.default_rng(seed).random(shape)
-    random_values[random_values < 0.25] = 0
-    if causal:
-        random_values = np.tril(random_values)
-    random_values[..., 0] += 0.1
-    rows: np.ndarray = random_values / random_values.sum(axis=-1, keepdims=True)
-    return rows
 
 
 def with_gates(model: Transformer, gates: Mapping[Head, float]) -> Transformer:
