@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, run_program, view, visible_text
+from tests.pages.conftest import Visit, messages, view, visible_text
 from tests.pages.research_visits import button
 from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors, save_aligner_head
+from transformer.analysis.alignment.error_rate import alignment_error
 from transformer.analysis.corpora import Corpus
 
 N = 60
@@ -52,14 +54,6 @@ def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Pat
     assert (view(app).kind, view(app).layer, view(app).head) == ("cross", 1, 2)
     app = open_experiment(visit, measured_folder, kind="cross", layer="0", head="1")
     assert (view(app).layer, view(app).head) == (0, 1)
-    assert "human-made links in **" not in visible_text(app)
-
-
-def test_the_python_code_gives_the_same(visit: Visit) -> None:
-    app = open_experiment(visit, **HEAD)
-    namespace = run_program(app.code[-1].value)
-    assert namespace["alignment"].target == ("Elle", "cache", "un", "bateau.")
-    assert namespace["alignment"].target_row == "input"
 
 
 def test_sentences_with_human_made_links_are_a_corpus(visit: Visit) -> None:
@@ -85,6 +79,12 @@ def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:
         linked_sentences[1].source,
         linked_sentences[1].target,
     )
-    assert "Agreement of this head on this sentence" in [metric.label for metric in app.metric]
+    agreement = re.search(r"human-made links of this sentence in \*\*([\d.]+)%", visible_text(app))
+    links = app.dataframe[0].value.query("linked")[["source", "target"]].itertuples(index=False)
+    predicted, gold = {tuple(link) for link in links}, linked_sentences[1].gold
+    assert gold is not None
+    assert agreement is not None
+    expected = 1 - alignment_error(predicted, gold.sure, gold.possible)
+    assert float(agreement[1]) == pytest.approx(100 * expected, abs=0.05)
     button(app, "Use the model's translation").click().run()
     assert (view(app).method, view(app).target) == ("greedy", "")

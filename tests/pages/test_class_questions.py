@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 from typing import Any
 
@@ -20,7 +21,6 @@ from tests.pages.class_visits import (
 from tests.pages.class_visits import page_markdown as markdown
 from tests.pages.conftest import Visit, download_labels, messages, visible_text
 from transformer.analysis.evidence.proportions import paired_difference
-from transformer.ui.pages.classroom import questions
 from transformer.ui.services import downloads
 
 SCRIPT = "<script>alert(1)</script>"
@@ -52,9 +52,9 @@ def downloaded_file(app: AppTest, name: str) -> pd.DataFrame:
     offers: dict[str, Any] = app.session_state["download_offers"]
     [offer] = [offer for offer in offers.values() if offer.name == name]
     content = downloads.contents(offer.token)
-    assert isinstance(content, str)
-    assert content.startswith(questions.UTF_8_MARK)
-    return pd.read_csv(io.StringIO(content.removeprefix(questions.UTF_8_MARK)))
+    assert isinstance(content, bytes)
+    assert content.startswith(codecs.BOM_UTF8), "Excel would read the file as another encoding"
+    return pd.read_csv(io.BytesIO(content), encoding="utf-8-sig")
 
 
 def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:

@@ -75,26 +75,32 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
         store_finding(checkpoints, tmp_path / "runs", name, result)
     app = open_experiment(visit, sentences=str(N), exact="1")
     assert not messages(app)
-    assert "the claim needs" not in main_text(app)  # hidden until the toggle is on
     pictures = [
         element for element in app.get("html") if "hu-effect hu-effect-small" in element.proto.body
     ]
     assert len(pictures) == sum(result["value"] is not None for result in results.values())
-    app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
     assert f"{len(MEASURED)} of {len(FINDINGS)} measured over" in page_text
     verdicts = [result["verdict"] for result in results.values()]
     assert verdicts == ["does not hold here", *verdicts[1:2], *["can't be tested here"] * 2]
     for verdict in verdicts:
         assert f"{BADGES[verdict][1]} {verdict.capitalize()}" in page_text
-    assert "the claim needs > 90" in page_text
-    assert results["norms-input"]["reason"] in page_text  # the reason instead of figures
-    assert f"{N} sentences ({results['positional']['corpus']['name']})" in page_text
+    table = app.dataframe[0].value.set_index("finding")
+    assert [*table.index] == [name for name in FINDINGS if name in MEASURED]
+    for name, result in results.items():
+        assert table.loc[name, "verdict"] == result["verdict"]
+        assert table.loc[name, "reason"] == result["reason"]
+    assert table.loc["positional", "floor"] == 90
+    assert table.loc["positional", "measured over"] == (
+        f"{N} sentences ({results['positional']['corpus']['name']})"
+    )
+    n_without = len(FINDINGS) - len(MEASURED)
+    assert f"2 cannot be tested here, and {n_without} have not been measured." in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - len(MEASURED)
     assert f"Run the remaining {len(FINDINGS) - len(MEASURED)}" in [
         button.label for button in app.button
     ]
-    assert download_labels(app) == ["All verdicts (.csv)"]
+    assert download_labels(app) == ["Table (.csv)"]
     app.button(key="open-single").click().run()
     result, page_text = results["single"], main_text(app)
     assert display_text(result["reason"], exact=True) in page_text
@@ -105,7 +111,7 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
     rows = pd.DataFrame(result["table"])
     assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
     files = download_labels(app)
-    assert files == ["All verdicts (.csv)", "Figures (.csv)"]
+    assert sorted(files) == ["Figures (.csv)", "Table (.csv)"]
     app.button(key="open-norms-input").click().run()
     assert not app.get("plotly_chart")  # a finding that cannot be tested has no picture
 
@@ -119,10 +125,10 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     seconds = 86400.0 * 31  # 31 days after 1 January 1970
     write_json(runs / RESULTS_FOLDER / key / "config.json", {"subject": about, "when": seconds})
     app = open_experiment(visit, sentences=str(N + 1))  # another corpus
-    app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
-    assert f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})" in page_text
+    (row,) = app.dataframe[0].value.to_dict("records")
+    assert row["measured over"] == f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})"
     assert f"{BADGES['does not hold here'][1]} Does not hold here" in page_text
     assert "Run all" in [button.label for button in app.button]
 
@@ -163,14 +169,15 @@ def effect_elements(app: AppTest) -> list[Any]:
 def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path) -> None:
     app = open_experiment(visit, folder)
     assert not messages(app)
-    app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
-    assert f"Included with the app: 1 Feb 1970, {N} sentences (our own)" in page_text
+    (row,) = app.dataframe[0].value.to_dict("records")
+    provenance = f"Included with the app: 1 Feb 1970, {N} sentences (our own)"
+    assert row["measured over"] == provenance
     assert f"{BADGES['does not hold here'][1]} Does not hold here" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - 1
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert "Run all" in [button.label for button in app.button]
     app.button(key="open-positional").click().run()
-    assert main_text(app).count("Included with the app: 1 Feb 1970") == 2
+    assert provenance in main_text(app)
     assert len(effect_elements(app)) == 1
     assert "Run" in [button.label for button in app.button]

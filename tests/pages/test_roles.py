@@ -19,7 +19,6 @@ from tests.pages.conftest import (
     component_data,
     measure,
     messages,
-    run_program,
     view,
     visible_text,
 )
@@ -150,13 +149,6 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     assert bars["customdata"][0][1] == stored_report["offsets"][index][0][1]
     assert total == sum(rows for _, rows in bars["customdata"])
     assert sum(1 for rule in stored_report["rules"].values() if rule in page_text) >= 5
-
-
-def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:
-    namespace = run_program(open_experiment(visit).code[-1].value)
-    assert "positional" in namespace["printed"]
-    entropies = namespace["heads"].table()["entropy"].tolist()
-    assert entropies == pytest.approx([row["entropy"] for row in stored_report["table"]])
 
 
 def test_a_run_is_measured_over_its_own_validation_pairs(

@@ -69,7 +69,9 @@ def show(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) ->
     st.html(html(caption, headers, rows))
 
 
-def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
+def csv(
+    label: str, table: Callable[[], pd.DataFrame], name: str, *, help: str | None = None
+) -> None:
     """Draw a link that downloads the table as `name`.csv, in UTF-8 with the mark by which Excel
     recognises it.
 
@@ -81,4 +83,5 @@ def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
         lambda: table().to_csv(index=False).encode("utf-8-sig"),
         f"{name}.csv",
         key=f"csv-{name}",
+        help=help,
     )

@@ -16,8 +16,6 @@ _TEXT, _OPTIONS, _CORRECT, _EXAMPLE = (
     f"class-ask-{name}" for name in ("text", "options", "correct", "example")
 )
 _REFUSED = "class-ask"
-UTF_8_MARK = "\ufeff"
-"""Byte order mark, without which some spreadsheets read UTF-8 as another encoding."""
 
 
 def show(classroom: Classroom) -> None:
@@ -43,16 +41,16 @@ def _files(classroom: Classroom) -> None:
     if not measured.results():
         return
     with st.container(horizontal=True, key="class-question-files"):
-        tables.download(
+        tables.csv(
             "Votes and differences (.csv)",
-            lambda: UTF_8_MARK + option_table(measured.results()).to_csv(index=False),
-            "votes.csv",
+            lambda: option_table(measured.results()),
+            "votes",
             help="One row for each question, round and option, with the 95% interval",
         )
-        tables.download(
+        tables.csv(
             "Anonymous answers (.csv)",
-            lambda: UTF_8_MARK + seat_table(measured.results()).to_csv(index=False),
-            "answers.csv",
+            lambda: seat_table(measured.results()),
+            "answers",
             help="One row for each question and student, in random order",
         )
 

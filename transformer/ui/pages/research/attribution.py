@@ -88,8 +88,9 @@ def _attribution(model: Model, trace: Trace, step: int) -> None:
             ),
             f"""{program_start(model, trace, ["attribution.direct_logits import direct_logits"])}
 attribution = direct_logits(translator.model, trace, {step}{contrast})
+table = attribution.table  # one row for each part; “adds” sums to the value
 print(attribution.value, attribution.agreement)
-print(attribution.table)  # one row for each part; “adds” sums to the value""",
+print(table)""",
         )
     )
 

@@ -9,7 +9,11 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from transformer.analysis.corpora import Corpus
+from transformer.ui.pages.research import corpus
+from transformer.ui.services.models import Model
 from transformer.ui.widgets import tables
+from transformer.ui.widgets.python_program import program_start
 
 MAX_TABLE_HEIGHT = 420
 """Pixels; a longer table scrolls."""
@@ -27,7 +31,7 @@ class Result:
         caption: how to read the figure.
         table: the numbers.
         file: name of the CSV file, without its ending.
-        program: Python code that prints the numbers.
+        program: Python code that computes the numbers as `table`, and prints them.
     """
 
     sentence: str
@@ -36,6 +40,24 @@ class Result:
     table: pd.DataFrame
     file: str
     program: str
+
+
+def report_program(model: Model, texts: Corpus, report_name: str, sample: int = 0) -> str:
+    """Return a program for the table of one of `analysis.reports.REPORTS`.
+
+    Args:
+        texts: the corpus of `corpus.choose`.
+        sample: number of its sentences that are measured, evenly spaced; 0 is all.
+    """
+    modules = ["corpora import Corpus", "reports import report"]
+    code = corpus.python_code(model, texts)
+    if 0 < sample < len(texts):
+        modules.insert(1, "findings.finding import evenly_spaced")
+        code = f"evenly_spaced({code}, {sample})"
+    return f"""{program_start(model, None, modules)}
+corpus = {code}
+table = report(translator, corpus, {report_name!r}).table
+print(table)"""
 
 
 def show(result: Result) -> None:

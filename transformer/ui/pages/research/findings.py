@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +13,15 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.evidence.verdicts import Effect
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord
 from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
-from transformer.figures.interval_chart import format_value, measurement_chart
+from transformer.figures.interval_chart import measurement_chart
 from transformer.jobs import Computation, ComputationStatus
 from transformer.jobs.computation import LatestResult
 from transformer.measures.naming import file_name
 from transformer.ui.base import state, visitor
-from transformer.ui.pages.research import Research
+from transformer.ui.pages.research import Research, experiment
 from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computation_service
@@ -41,7 +41,16 @@ from transformer.ui.widgets.computed import (
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}
-FIGURES = "findings-figures"
+CAPTION = (
+    "Click a claim for its rule and numbers. Dot and line: the effect and its 95% interval. "
+    "Dashed: the smallest effect that would matter. A claim **holds** if the interval lies on the "
+    "shaded side of it, and **does not hold for this model** if it lies on the other side. If the "
+    "interval contains it, the result is **inconclusive**; more sentences may decide. The latest "
+    "results of this server are shown, or those shipped with the checkpoint."
+)
+TABLE_COLUMNS = (
+    "finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule",
+)  # fmt: skip
 
 
 def show(model: Model) -> None:
@@ -49,44 +58,33 @@ def show(model: Model) -> None:
     corpus = choose(model)
     if corpus is None:
         return
-    summary, table, below = st.container(), st.container(), st.container()
-    run_all = below if shipped else summary
     computations = {name: finding_computation(model, corpus, name) for name in FINDINGS}
     statuses = _statuses(computations)
     done_names = [name for name, status in statuses.items() if status.status == "done"]
-    with run_all:
-        _run_controls(model, computations, statuses, done_names)
-    live = any(status.live for status in statuses.values())
-    with run_all:
-        fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(
-            computations, done_names, live
-        )
     latest = computation_service().latest()
     results = {
         name: _latest_result(latest.get(subject(model, name)), status, shipped.get(name))
         for name, status in statuses.items()
     }
-    with summary:
-        _summary([result for result in results.values() if result])
-    with table.container(key="findings", gap="small"):
-        _column_titles()
-        st.caption(
-            "Click a claim for its rule and numbers. Dot and line: the effect and its 95% "
-            "interval. Dashed: the smallest effect that would matter. The claim holds on the "
-            "shaded side."
+    known = {name: result for name, result in results.items() if result}
+    live = any(status.live for status in statuses.values())
+    above, result, below = st.container(), st.container(), st.container()
+    with below if shipped else above:
+        _run_controls(computations, statuses, done_names)
+        fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(
+            computations, done_names, live
         )
-        for name, published in FINDINGS.items():
-            _row(published, statuses[name], results[name])
-            if state.view(Research).finding == name:
-                with st.container(border=True):
-                    _card(model, corpus, published, shipped.get(name))
-    table.caption(
-        "A claim **holds** if the interval lies on the shaded side of the dashed threshold, and "
-        "**does not hold for this model** if it lies on the other side. If the interval contains "
-        "the threshold, the result "
-        "is **inconclusive**; more sentences may decide. The table shows the latest results of "
-        "this server, or those shipped with the checkpoint."
-    )
+    with result:
+        experiment.show(
+            experiment.Result(
+                _sentence(known.values()),
+                lambda: _draw_rows(model, corpus, statuses, results),
+                CAPTION,
+                _table(known),
+                file_name("findings", model.name),
+                experiment.report_program(model, corpus, "findings"),
+            )
+        )
 
 
 def _statuses(computations: Mapping[str, Computation]) -> dict[str, ComputationStatus]:
@@ -97,25 +95,49 @@ def _statuses(computations: Mapping[str, Computation]) -> dict[str, ComputationS
     }
 
 
-def _summary(results: list[FindingResult]) -> None:
-    """Draw the number of claims for each verdict, and a toggle for the figures."""
-    counts = Counter(result.values["verdict"] for result in results)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for word in verdicts.BADGES:
-            if counts[word]:
-                with st.container(horizontal=True, gap="small", width="content"):
-                    st.markdown(f"**{counts[word]}**", width="content")
-                    verdicts.badge(word)
-        st.toggle("Show numbers", key=FIGURES)
+def _sentence(results: Collection[FindingResult]) -> str:
+    """Return the number of claims for each verdict."""
+    counts: Counter[VerdictWord] = Counter(result.values["verdict"] for result in results)
+    untestable = counts["can't be tested here"]
+    return (
+        f"**{counts['holds']}** of {len(FINDINGS)} published claims hold for this model, "
+        f"**{counts['does not hold here']}** do not, {counts['inconclusive']} are inconclusive, "
+        f"{untestable} cannot be tested here, and "
+        f"{len(FINDINGS) - len(results)} have not been measured."
+    )
+
+
+def _table(results: Mapping[str, FindingResult]) -> pd.DataFrame:
+    """Return a row for each finding with a result."""
+    rows = [
+        {**FINDINGS[name].about(), **result.values, "measured over": result.provenance}
+        for name, result in results.items()
+    ]
+    return pd.DataFrame(rows, columns=[*TABLE_COLUMNS, "measured over"])
+
+
+def _draw_rows(
+    model: Model,
+    corpus: Corpus,
+    statuses: Mapping[str, ComputationStatus],
+    results: Mapping[str, FindingResult | None],
+) -> None:
+    """Draw each claim with its verdict and effect, and the card of the open one."""
+    with st.container(key="findings", gap="small"):
+        _column_titles()
+        for name, published in FINDINGS.items():
+            _row(published, statuses[name], results[name])
+            if state.view(Research).finding == name:
+                with st.container(border=True):
+                    _card(model, corpus, published, results[name])
 
 
 def _run_controls(
-    model: Model,
     computations: Mapping[str, Computation],
     statuses: Mapping[str, ComputationStatus],
     done_names: list[str],
 ) -> None:
-    """Draw a button for all remaining findings, and a download of all verdicts."""
+    """Draw a button for all remaining findings, and how many have been measured."""
     visitor_id = visitor.current_id()
     own_keys = [status.key for status in statuses.values() if status.live and status.is_requester]
     remaining = [
@@ -138,11 +160,6 @@ def _run_controls(
             )
         if len(own_keys) > 1:
             cancel_button("Cancel all", own_keys, visitor_id, "cancel-all")
-        if done_names:
-            keys = [computations[name].key for name in done_names]
-            tables.csv(
-                "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
-            )
         st.caption(
             f"{len(done_names)} of {len(FINDINGS)} measured over these sentences.", width="content"
         )
@@ -160,12 +177,6 @@ def _watch(computations: Mapping[str, Computation], done_names: list[str], live:
         if status.status == "running" and name != state.view(Research).finding:
             st.caption(frame.plain(FINDINGS[name].claim))
             progress(status)
-
-
-def _verdicts(keys: list[str]) -> pd.DataFrame:
-    """Return one row per finding that has been measured."""
-    names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
-    return pd.DataFrame([computation_service().result(key) for key in keys])[names]
 
 
 def _column_titles() -> None:
@@ -210,8 +221,7 @@ def _latest_result(
 def _row(
     published: PublishedFinding, status: ComputationStatus, result: FindingResult | None
 ) -> None:
-    """Draw one finding: verdict, claim and picture, and the figures if they are switched on."""
-    opened = state.view(Research).finding == published.name
+    """Draw one finding: verdict, claim and effect."""
     with st.container(key=f"finding-{published.name}"):
         verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
@@ -230,9 +240,6 @@ def _row(
         with effect:
             if result.values["value"] is not None:
                 verdicts.interval_line_only(result.values)
-            if opened or st.session_state.get(FIGURES):
-                st.markdown(_figures(result.values))
-                st.caption(result.provenance)
 
 
 def _claim(published: PublishedFinding) -> None:
@@ -245,23 +252,6 @@ def _claim(published: PublishedFinding) -> None:
         type="tertiary",
     )
     st.caption(published.source)
-
-
-def _figures(values: Mapping[str, Any]) -> str:
-    """Return the effect with its interval and the claim's threshold, or why there is none."""
-    if values["value"] is None:
-        return frame.plain(values["reason"])
-    unit = values["unit"] if values["unit"].startswith("%") else f" {values['unit']}"
-    sign = "<" if values["needs"] == "below" else ">"
-    return (
-        f"**{format_value(values['value'])}{frame.plain(unit)}** ({format_value(values['low'])} to "
-        f"{format_value(values['high'])}); the claim needs {frame.plain(sign)} "
-        f"{format_value(values['floor'])}. {frame.plain(_capitalize(values['effect']))}."
-    )
-
-
-def _capitalize(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def subject(model: Model, name: str) -> str:
@@ -291,58 +281,46 @@ def measured_over(values: Mapping[str, Any], measured_at: float = 0) -> str:
 
 
 def _card(
-    model: Model, corpus: Corpus, published: PublishedFinding, shipped: SavedFinding | None
+    model: Model, corpus: Corpus, published: PublishedFinding, known: FindingResult | None
 ) -> None:
     """Draw the finding's rule and its result on the chosen sentences, with a button to run it.
 
     Args:
-        shipped: the checkpoint's result, shown until the finding has run on these sentences.
+        known: the result to show until the finding has run on these sentences.
     """
     st.markdown(f"**Rule.** {frame.plain(display_names.display_text(published.rule))}")
     computation = finding_computation(model, corpus, published.name)
     n = min(len(corpus), published.max_sentences)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.max_sentences / 5))
     if computation_service().status(computation.key).status != "done":
-        if shipped:
-            _shipped_verdict(shipped)
+        if known:
+            _verdict(known.values)
+            st.caption(known.provenance)
         st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")
     values = computed(computation, button="Run")
     if values is not None:
         _measured_verdict(model, published, computation.key, values)
 
 
-def _shipped_verdict(shipped: SavedFinding) -> None:
-    """Draw the shipped verdict and its reason; the chart needs a run."""
-    values = shipped.result
-    with st.container(horizontal=True, vertical_alignment="center"):
-        verdicts.badge(values["verdict"])
-        st.caption(
-            f"Included with the app: {measured_over(values, shipped.measured_at)}.", width="content"
-        )
+def _verdict(values: Mapping[str, Any]) -> None:
+    """Draw the verdict with its effect and reason."""
+    verdicts.badge(values["verdict"])
     if values["value"] is not None:
         verdicts.effect(values)
     st.markdown(frame.plain(display_names.display_text(values["reason"])))
 
 
-@cached()
-def _picture(key: str, name: str, dark: bool, exact: bool, _table: pd.DataFrame) -> go.Figure:
-    return measurement_chart(_table, FINDINGS[name].chart, dark=dark)
-
-
 def _measured_verdict(
     model: Model, published: PublishedFinding, key: str, values: dict[str, Any]
 ) -> None:
-    tested = values["verdict"] != "can't be tested here"
-    details, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
-    with details:
-        verdicts.badge(values["verdict"])
-        if tested:
-            verdicts.effect(values)
-        st.markdown(frame.plain(display_names.display_text(values["reason"])))
-    if picture is None:
+    """Draw the verdict with the figures from which it follows."""
+    if values["verdict"] == "can't be tested here":
+        _verdict(values)
         return
+    details, picture = st.columns([2, 3], gap="large")
     table = pd.DataFrame(values["table"])
     with details:
+        _verdict(values)
         st.caption(f"{values['measured']} sentences. Correction: {values['correction']}.")
         tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
@@ -353,26 +331,8 @@ def _measured_verdict(
             _picture(key, published.name, dark(), display_names.is_exact(), named),
             f"chart-{published.name}",
         )
-    if not display_names.is_exact():
-        return
-    with st.expander("The same from the shell and from Python"):
-        _code_examples(str(models.public_path(model.name)), published.name)
 
 
-def _code_examples(folder: str, name: str) -> None:
-    uploaded = state.view().corpus == "upload"
-    option = " --corpus yours.tsv" if uploaded else ""
-    st.code(f"python -m transformer analyse {folder} --what finding-{name}{option} --json", "bash")
-    corpus = 'Corpus.read("yours.tsv")' if uploaded else "corpus_for(folder, translator.vocabulary)"
-    st.code(
-        f"""from transformer import Translator
-from transformer.analysis.corpora import {"Corpus" if uploaded else "corpus_for"}
-from transformer.analysis.findings import FINDINGS
-
-folder = {folder!r}
-translator = Translator.load(folder)
-corpus = {corpus}
-finding = FINDINGS[{name!r}].run(translator, corpus)
-print(finding.verdict, finding.effect, finding.reason, finding.figures)""",
-        "python",
-    )
+@cached()
+def _picture(key: str, name: str, dark: bool, exact: bool, _table: pd.DataFrame) -> go.Figure:
+    return measurement_chart(_table, FINDINGS[name].chart, dark=dark)

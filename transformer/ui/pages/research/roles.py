@@ -14,8 +14,7 @@ import streamlit as st
 from transformer import measures
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import MAX_OFFSET
-from transformer.analysis.roles.corpus_tokens import RELATIONS
-from transformer.analysis.roles.head_roles import ROLE_MEASURES, RULES, HeadRole
+from transformer.analysis.roles.head_roles import RULES, HeadRole
 from transformer.figures.headgrid import Grid
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
@@ -25,45 +24,39 @@ from transformer.measures.kinds import AttentionKind
 from transformer.measures.naming import file_name
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME
-from transformer.ui.pages.research import GRID_MEASURES, Research, corpus
+from transformer.ui.pages.research import GRID_MEASURES, Research, corpus, experiment
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import computed, controls, display_names, frame, tables, views
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.python_program import program_start
 
 DESCRIPTION = (
     "Measures all heads of all three kinds in one pass. This takes a few seconds per hundred "
     "sentences."
 )
-ROLE_PHRASES = {
-    "positional": "attend to a fixed offset",
-    "backwards": "read backwards",
-    "aligner": "align words with their source words",
-    "syntactic": "follow a grammatical relation",
-    "pieces": "attend to other tokens of the same word",
-    "rare": "attend to the rarest token",
-    "duplicate": "attend to the same token",
-    "punctuation": "attend to punctuation",
-    "sink": "attend to a sink",
-}
 
 
 def show(model: Model) -> None:
+    """Draw the roles of all heads, and the card of the selected one."""
     texts = corpus.choose(model)
-    if texts is not None:
-        _measured(model, texts)
-
-
-def _measured(model: Model, texts: Corpus) -> None:
+    if texts is None:
+        return
     picture = st.container()
     report = computed.measured_or_preview(model, texts, "heads", description=DESCRIPTION)
     if report is None:
         return
     _default_head(report)
     with picture:
-        _measure_grid(report)
+        experiment.show(
+            experiment.Result(
+                _sentence(report),
+                lambda: _draw_grid(report),
+                frame.plain(MEASURES[state.view(Research).colour].note),
+                pd.DataFrame(report["table"]),
+                file_name("heads", model.name),
+                experiment.report_program(model, texts, "heads"),
+            )
+        )
     _card(model, report, texts)
-    _table(model, report, texts)
 
 
 def _default_head(report: Mapping[str, Any]) -> None:
@@ -76,58 +69,47 @@ def _default_head(report: Mapping[str, Any]) -> None:
     state.set_fields(kind=best["kind"], layer=best["layer"], head=best["head"])
 
 
-def _summary(report: Mapping[str, Any]) -> None:
+def _sentence(report: Mapping[str, Any]) -> str:
     groups = Counter(card["role"]["group"] for card in report["cards"])
     n, without_role = len(report["cards"]), groups["none"]
-    roles = [f"{groups[group]} {phrase}" for group, phrase in ROLE_PHRASES.items() if groups[group]]
-    if roles:
-        st.markdown(
-            f"**{n - without_role} of {n} heads have a role here:** {'; '.join(roles)}. The "
-            f"other {without_role} meet no rule; the grid compares them by each measure."
-        )
-    else:
-        st.markdown(
-            f"**None of the {n} heads has a role here.** No head meets a rule. The grid compares "
-            "them by each measure."
-        )
+    if without_role == n:
+        return f"**None of the {n} heads has a role here:** no head meets a rule."
+    roles = ", ".join(
+        f"{name.lower()} {groups[group]}"
+        for group, name in ROLE_NAMES.items()
+        if groups[group] and group != "none"
+    )
+    return f"**{n - without_role} of {n} heads have a role here:** {roles}."
 
 
-def _measure_grid(report: Mapping[str, Any]) -> None:
-    picture = st.container()
-    _summary(report)
-    st.selectbox(width=280, **state.bound_choice("colour"))
-    colour, view = state.view(Research).colour, state.view(Research)
-    measure = MEASURES[colour]
-    st.caption(frame.plain(measure.note))
-    table = pd.DataFrame(report["table"])
-    values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
+def _draw_grid(report: Mapping[str, Any]) -> None:
+    """Draw all heads by the chosen measure, and the choice of the measure."""
+    view = state.view(Research)
+    measure = MEASURES[view.colour]
+    values = pd.to_numeric(pd.DataFrame(report["table"])[view.colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
         st.info(f"This cannot be measured over these sentences: {measure.missing_reason}.")
-    marks = dict(
-        sorted(
-            {
-                (c["role"]["short"], display_names.display_text(c["role"]["text"]))
-                for c in report["cards"]
-            }
-            - {("·", "none")}
-        )
-    )
     legend = [
         "Click a head to see what it does",
         f"{measure.label}, {measure.unit or 'share'}; one row per layer, one column per head",
     ]
     if np.isnan(values).any():
         legend.append("No colour: not measured for this kind")
+    marks = {
+        c["role"]["short"]: display_names.display_text(c["role"]["text"])
+        for c in report["cards"]
+        if c["role"]["group"] != "none"
+    }
     if marks:
-        legend.append("Roles: " + "; ".join(f"{mark} = {text}" for mark, text in marks.items()))
-    with picture:
-        views.head_grid(
-            "cards",
-            [_kind_grid(kind, report, colour) for kind in KINDS],
-            high=float(np.nanmax(values, initial=1e-6)),
-            legend=". ".join(legend) + ".",
-            selected=(view.kind, view.layer, view.head),
-        )
+        legend.append("Roles: " + "; ".join(f"{mark} = {marks[mark]}" for mark in sorted(marks)))
+    views.head_grid(
+        "cards",
+        [_kind_grid(kind, report, view.colour) for kind in KINDS],
+        high=float(np.nanmax(values, initial=1e-6)),
+        legend=". ".join(legend) + ".",
+        selected=(view.kind, view.layer, view.head),
+    )
+    st.selectbox(width=280, **state.bound_choice("colour"))
 
 
 def _role_text(role: Mapping[str, Any]) -> str:
@@ -153,26 +135,6 @@ def _kind_grid(kind: AttentionKind, report: Mapping[str, Any], colour: str) -> G
     marks = [card["role"]["short"].replace("·", "") for card in cards]
     numbers = [math.nan if value is None else value for value in values]
     return Grid(kind, np.array(grid_rows(numbers)), grid_rows(marks), grid_rows(hover))
-
-
-def _table(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
-    table = pd.DataFrame(report["table"])
-    with st.expander(f"All {len(table)} heads as a table"):
-        st.dataframe(table, hide_index=True, height=420)
-        st.caption("Click a column name to sort by it.")
-    tables.csv("All heads (.csv)", lambda: table, file_name("heads", model.name))
-    modules = [
-        "corpora import Corpus",
-        "roles.head_measures import measure_heads",
-        "roles.head_roles import head_roles",
-    ]
-    display_names.python_code(
-        "The same numbers from Python",
-        f"""{program_start(model, None, modules)}
-heads = measure_heads(translator, {corpus.python_code(model, texts)})
-print(heads.table())
-print(head_roles(heads)[0])""",
-    )
 
 
 ROLE_NAMES = {
@@ -204,8 +166,8 @@ def _card(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
             controls.button_row("kind")
             controls.layer_and_head(model)
         _role(card, report)
-        with st.expander("Rules and numbers of this head"):
-            _rules(card, report)
+        with st.expander("Rules"):
+            _rules(card)
         left, right = st.columns([3, 2], gap="large")
         with left:
             _measure_table(card, report)
@@ -281,29 +243,16 @@ def _by_offset(measure: str, report: Mapping[str, Any]) -> str:
     return f" (offset {offset:+d}: {format_measure(measure, share)})".replace("-", "−")
 
 
-def _rules(card: HeadRole, report: Mapping[str, Any]) -> None:
+def _rules(card: HeadRole) -> None:
     met = {role.group for role in card.met}
-    rows = []
-    for group, rule in RULES.items():
-        if group == "none":
-            continue
-        measures_of = {
-            "aligner": ("aligned", "aligned_input"),
-            "sink": ("first", "last", "delimiters"),
-            "syntactic": tuple(RELATIONS),
-        }
-        numbers = [
-            f"{GRID_MEASURES[name].lower()} "
-            f"{format_measure(name, card.measures[name])}{_by_offset(name, report)}"
-            for name in measures_of.get(group, (ROLE_MEASURES[group],))
-            if card.measures.get(name) is not None
-        ]
-        values = ", ".join(numbers) or "not measured for this kind, or over this corpus"
-        rows.append([ROLE_NAMES[group], rule, values, "met" if group in met else "not met"])
-    columns = ["Role", "Rule", "This head", ""]
+    rows = [
+        [ROLE_NAMES[group], rule, "met" if group in met else "not met"]
+        for group, rule in RULES.items()
+        if group != "none"
+    ]
     tables.show(
         "Rules in the order in which they are applied; the first rule that is met gives the role",
-        columns,
+        ["Role", "Rule", "This head"],
         rows,
     )
 
@@ -350,10 +299,10 @@ def _strongest(card: HeadRole, report: Mapping[str, Any], texts: Corpus) -> None
         st.caption("No sentence of this corpus.")
     with st.container(horizontal=True, gap="small"):
         for number, value in card.strongest:
-            _sentence(card, number, value, report, texts)
+            _sentence_button(card, number, value, report, texts)
 
 
-def _sentence(
+def _sentence_button(
     card: HeadRole, number: int, value: float, report: Mapping[str, Any], texts: Corpus
 ) -> None:
     """Draw a button that opens this sentence and its measured translation in the explorer."""
