@@ -18,12 +18,13 @@ from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.table1 import paths
 from transformer.cancellation import cancelled_by, check_cancelled
 from transformer.inference.trace import Trace
+from transformer.measures.kinds import Head
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 TEXT = "The baker paints a boat."
 ABLATION = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads * 0})
-HEADS = [("cross", 0, head) for head in range(2)]
+HEADS: list[Head] = [("cross", 0, head) for head in range(2)]
 
 
 class Cancelled(BaseException):

@@ -62,8 +62,9 @@ print(table)"""
 
 def show(result: Result) -> None:
     """Draw the result."""
-    st.markdown(result.sentence)
-    result.draw()
+    with st.container(gap="small"):
+        st.markdown(result.sentence)
+        result.draw()
     st.caption(result.caption)
     with st.expander("Table"):
         height = min(MAX_TABLE_HEIGHT, ROW_HEIGHT * (len(result.table) + 1) + 3)
