@@ -52,8 +52,9 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     open_inside(app, page)
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", STOPS[0])
     expect(page.get_by_role("button", name="← Previous")).to_be_disabled()
-    for _ in range(3):
-        click_next(page)
+    for number in (2, 3, 4):
+        click_next(page)  # opens the box after the one on the page
+        expect(page.get_by_text(f"Box {number}", exact=True)).to_be_visible()
     # It is inside the attention block, so both maps mark a box.
     opened = page.locator("[aria-current=step]")
     expect(opened).to_have_count(2)
