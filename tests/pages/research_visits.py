@@ -32,7 +32,7 @@ def run_report(checkpoints: Path, corpus: Corpus, report_name: str) -> tuple[dic
 
 
 def grid(app: AppTest) -> dict[str, Any]:
-    data: dict[str, Any] = next(data for data in component_data(app) if "grids" in data)
+    data: dict[str, Any] = next(data for data in component_data(app) if "kinds" in data)
     return data
 
 

@@ -99,9 +99,7 @@ def test_an_invalid_upload_is_rejected_in_one_sentence(
     app = open_experiment(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value(text).run()
     assert reason in messages(app)[0]
-    assert not component_data(app) or all(
-        "grids" not in grid_data for grid_data in component_data(app)
-    )
+    assert all("kinds" not in data for data in component_data(app))
 
 
 def test_all_heads_have_a_cell_with_their_measure(
@@ -109,11 +107,11 @@ def test_all_heads_have_a_cell_with_their_measure(
 ) -> None:
     app = open_experiment(visit, colour="distance", kind="decoder", layer="1", head="2")
     data = grid(app)
-    assert data["chosen"] == ["decoder", 1, 2]
+    assert data["selected"] == {"kind": "decoder", "layer": 1, "head": 2}
     max_distance = max(row["distance"] for row in stored_report["table"])
-    for grid_data in data["grids"]:
+    for kind, grid_data in data["kinds"].items():
         for row in stored_report["table"]:
-            if row["kind"] == grid_data["name"]:
+            if row["kind"] == kind:
                 level = grid_data["levels"][row["layer"]][row["head"]]
                 assert level == pytest.approx(row["distance"] / max_distance)
                 description = grid_data["descriptions"][row["layer"]][row["head"]]
