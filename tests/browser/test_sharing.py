@@ -25,7 +25,7 @@ def test_share_copies_the_link_and_says_what_it_shows(app: str, new_page: NewPag
 
 
 def test_a_printed_page_has_the_view_without_controls(app: str, new_page: NewPage) -> None:
-    page = new_page()
+    page = new_page(alone=True)  # the others are not printed
     page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
     page.locator(".hu-canvas").first.wait_for()
     wait_for_script_run(page)
