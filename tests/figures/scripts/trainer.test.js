@@ -235,7 +235,9 @@ Deno.test("pasted pairs are words, or refused in one sentence", () => {
 });
 
 Deno.test("a model file has its configuration and symbols in the header", () => {
-  const data = { train: /** @type {[string, string][]} */ (Array.from({ length: 20 }, () => ["é", "€ é"])) };
+  const data = {
+    train: /** @type {[string, string][]} */ (Array.from({ length: 20 }, (_, n) => [n % 2 ? "é" : "€", "€ é"])),
+  };
   const run = new Run({ settings: { task: "pairs", n_layers: 1, d_model: 32 } }, { data });
   const { config, safetensors } = checkpointOf(run);
   const length = Number(new DataView(safetensors.buffer).getBigUint64(0, true));
