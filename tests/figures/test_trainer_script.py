@@ -13,6 +13,7 @@ import torch
 from tests.figures.deno import deno
 from transformer.config import ModelConfig
 from transformer.figures.modules import CLIENT
+from transformer.figures.trainer_page import SCORE_RACE, WARMUP_RACE
 from transformer.model.attention import MultiHeadAttention
 
 TASKS = (
@@ -92,6 +93,19 @@ def test_pairs_of_the_subtraction_are_held_out(tmp_path: Path) -> None:
 def test_a_recurrent_model_is_no_transformer() -> None:
     with pytest.raises(AssertionError, match="Only a Transformer can be exported as a script"):
         script("task=reverse;model=gru")
+
+
+def test_the_app_links_to_the_race_of_the_trainer() -> None:
+    code = f"""
+import {{ SCORE_RACE }} from "{(CLIENT / "app/trainer/races.js").as_uri()}";
+console.log(SCORE_RACE);
+"""
+    assert deno("eval", "--no-lock", code).strip() == SCORE_RACE
+
+
+@pytest.mark.parametrize("link", [SCORE_RACE, WARMUP_RACE])
+def test_the_links_of_races_are_valid(link: str) -> None:
+    assert "STEPS, BATCH = 0.0" in script(link)
 
 
 def test_a_link_needs_only_the_task() -> None:

@@ -88,7 +88,7 @@ def _lay_out_distances(
         height=430,
     )
     figure.update_xaxes(
-        title="distance between reading and writing a letter, positions",
+        title="distance to remember, positions",
         type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks],
     )  # fmt: skip
     figure.update_yaxes(
