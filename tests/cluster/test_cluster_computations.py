@@ -82,7 +82,7 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
 
 def _workers(service: ComputationService) -> int:
     """Return the number of workers that the scheduler knows."""
-    executor = service._executor
+    executor = service.executor
     assert isinstance(executor, ClusterExecutor)
     executor.start()
     return executor._n_slots

@@ -49,7 +49,7 @@ def wait_until(jobs: Jobs, name: str, condition: Callable[[RunInfo], bool] | str
 
 def ready_workers(jobs: Jobs) -> int:
     """Return the number of processes that have imported what they need, or slots of a cluster."""
-    executor: Any = jobs._executor
+    executor: Any = jobs.executor
     return len(executor._warm) if isinstance(executor, WorkerPool) else executor._n_slots
 
 

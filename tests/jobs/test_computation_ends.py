@@ -25,7 +25,7 @@ from tests.jobs.fake_computations import (
     wait_until_half_done,
 )
 from transformer.jobs import ComputationService, JobError, Limits
-from transformer.jobs.computation import DISK_FULL, KIND, _remove_oldest
+from transformer.jobs.computation import DISK_FULL, KIND, remove_oldest
 from transformer.jobs.folder import JobFolder
 from transformer.text.files import write_json
 
@@ -147,5 +147,5 @@ def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
         os.utime(path, (number + 1, number + 1))
     write_json(tmp_path / "running" / "state.json", {"status": "running"})
     os.utime(tmp_path / "a" / "result.json", (9, 9))  # used last
-    _remove_oldest([JobFolder(path) for path in tmp_path.iterdir()], 2)
+    remove_oldest([JobFolder(path) for path in tmp_path.iterdir()], 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]

@@ -19,7 +19,7 @@ def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdl
     for title in ("a1", "a2", "a3", "b1", "c1", "b2"):
         submit_run(jobs, title, title[0])
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
-    queue = jobs._queue
+    queue = jobs.queue
     order = []
     claims_by_title = {}
     while claim := queue.claim_next("worker"):
@@ -37,7 +37,7 @@ def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs)
     """On the worker's signal, the trainer reports "cancelled"; then the worker reports "paused"."""
     jobs = make_idle_jobs()
     name = submit_run(jobs, "a", "ann")
-    queue = jobs._queue
+    queue = jobs.queue
     claim = queue.claim_next("worker")
     assert claim
     jobs.control(name, "ann", command="pause")
@@ -57,7 +57,7 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
     """Regression: a run without a save named a later step, although it started again at step 0."""
     jobs = make_idle_jobs()
     name = submit_run(jobs, "a", "ann")
-    queue = jobs._queue
+    queue = jobs.queue
 
     def interruption_reason(saved_step: int) -> str:
         claim = queue.claim_next("worker")
@@ -86,7 +86,7 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
 def test_runs_of_a_killed_worker_are_queued_again(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     name, other_run = submit_run(jobs, "a", "ann"), submit_run(jobs, "b", "bob")
-    queue = jobs._queue
+    queue = jobs.queue
     claim, second = queue.claim_next("worker"), queue.claim_next("another")
     assert claim
     assert second
@@ -104,7 +104,7 @@ def test_runs_of_a_killed_worker_are_queued_again(make_idle_jobs: MakeIdleJobs) 
 
 def test_a_killed_run_of_the_command_line_has_failed(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    run = RunFolder(jobs._queue.root / "cats")
+    run = RunFolder(jobs.queue.root / "cats")
     with run.locked():
         run.write_config(run_config())
         run.write_state("running", step=0)

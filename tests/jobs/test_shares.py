@@ -72,7 +72,7 @@ def submit(service: ComputationService, name: str, visitor: str, address: str = 
     """Request a computation; the first one starts at once."""
     computation = Computation(name, {})
     key = service.submit(computation, visitor=visitor, address=address)
-    queue = service._queue
+    queue = service.queue
     if not any(entry.status == "running" for entry in queue.entries()):
         claim = queue.claim_next("worker")
         assert claim
@@ -102,7 +102,7 @@ def test_abandoned_requests_are_dropped_first(service: ComputationService) -> No
     long_ago = time.time() - KIND.abandoned_after - 1
     for key in (running, waiting):
         os.utime(service._folder(key).path / "job.json", (long_ago, long_ago))
-    assert service._queue.is_abandoned(service._folder(running))
+    assert service.queue.is_abandoned(service._folder(running))
     submit(service, "new", "new")
     statuses = [service.status(key).status for key in (running, waiting, polled)]
     assert statuses == ["running", "absent", "waiting"]  # its worker ends the running one

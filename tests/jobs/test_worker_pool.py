@@ -222,7 +222,7 @@ def test_a_run_that_takes_the_machine_down_three_times_fails(make_idle_jobs: Mak
     name = jobs.submit(run_config(), "ann")
 
     def lose_worker() -> str:
-        claim = jobs._queue.claim_next("a worker of a killed app")
+        claim = jobs.queue.claim_next("a worker of a killed app")
         assert claim
         claim.lock.close()
         return jobs.run(name).status
@@ -239,7 +239,7 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
     """The worker tries until the final state is written; otherwise the run would seem to train."""
     jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann")
-    queue = jobs._queue
+    queue = jobs.queue
     claim = queue.claim_next("worker")
     assert claim is not None
     errors = iter([OSError(28, "No space left on device")] * 3)

@@ -71,7 +71,7 @@ def test_services_uploads_and_models_survive_cleared_caches(
         st.cache_data.clear()
         assert [*map(id, all_services())] == [*map(id, before)]
         assert uploads.uploads().get("me") is not None
-        executor: Any = live_jobs.jobs()._executor
+        executor: Any = live_jobs.jobs().executor
         assert not executor._closing.is_set()
     finally:
         shared.close_all()

@@ -196,6 +196,10 @@ class ComputationService(AbstractContextManager["ComputationService"]):
 
     Equal requests of two visitors are one computation, and everyone can read the result. Its owners
     are the visitors who wait for it.
+
+    Attributes:
+        queue: the computations in the folder.
+        executor: what executes them.
     """
 
     def __init__(
@@ -216,8 +220,8 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         Raises JobError if the folder cannot be created or written.
         """
         self._root = Path(root).resolve()
-        self._queue = Queue(self._root / RESULTS_FOLDER, _with_limits(kind, limits))
-        self._executor = executor(self._queue)
+        self.queue = Queue(self._root / RESULTS_FOLDER, _with_limits(kind, limits))
+        self.executor = executor(self.queue)
 
     def submit(self, computation: Computation, *, visitor: str, address: str = "") -> str:
         """Queue a computation unless its result exists; return its key.
@@ -228,7 +232,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         Raises JobError if there are too many requests, in total, of this visitor or this address,
         or the request cannot be written.
         """
-        key, queue = computation.key, self._queue
+        key, queue = computation.key, self.queue
         folder = self._folder(key)
         if self._result_path(key).is_file():
             return key
@@ -247,15 +251,15 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 new = queue.add(key, {"config.json": json.dumps(config).encode()}, job)
                 queue.remove(folder)
                 queue.publish(new)
-                _remove_oldest(queue.folders(), MAX_RESULTS)
-        self._executor.wake()
+                remove_oldest(queue.folders(), MAX_RESULTS)
+        self.executor.wake()
         return key
 
     def status(self, key: str, visitor: str = "") -> ComputationStatus:
         """Return the status, for a page to show at every rerun."""
         if self._result_path(key).is_file():
             return ComputationStatus(key, "done", 1.0)
-        folder, queue, executor = self._folder(key), self._queue, self._executor
+        folder, queue, executor = self._folder(key), self.queue, self.executor
         status, job = folder.status(), folder.job()
         if status in ("queued", "running") and not job.get("deleted"):
             if error := executor.startup_error():
@@ -310,7 +314,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
     def cancel(self, key: str, visitor: str) -> None:
         """Withdraw a visitor's request; the computation is cancelled if no other visitor has
         requested it."""
-        folder, queue = self._folder(key), self._queue
+        folder, queue = self._folder(key), self.queue
         with as_job_error("the measurement could not be cancelled"), queue.locked():
             holders, status = folder.holders(), folder.status()
             if status not in ("queued", "running") or visitor not in holders:
@@ -322,7 +326,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
 
     def close(self) -> None:
         """End the workers; computations that they executed are queued again."""
-        self._executor.close()
+        self.executor.close()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -366,7 +370,7 @@ def _subject_and_result(config: Path, modified_at: int) -> tuple[str, LatestResu
     return subject, LatestResult(float(measured_at), config.parent.name)
 
 
-def _remove_oldest(folders: Iterable[JobFolder], max_results: int) -> None:
+def remove_oldest(folders: Iterable[JobFolder], max_results: int) -> None:
     """Remove ended computations except those used last."""
     ended = [folder for folder in folders if folder.status() not in ("queued", "running")]
     for folder in sorted(ended, key=_last_used, reverse=True)[max_results:]:

@@ -49,6 +49,11 @@ class Jobs(AbstractContextManager["Jobs"]):
     Shared runs can be seen by everyone (the page must check `RunInfo.visible_to`); only their
     owner controls them. A visitor is an id that the page chooses and stores; messages of JobError
     are shown to the visitor.
+
+    Attributes:
+        limits: what a run may use.
+        queue: the runs in the folder.
+        executor: what trains the queued runs.
     """
 
     def __init__(
@@ -71,16 +76,16 @@ class Jobs(AbstractContextManager["Jobs"]):
         """
         self.limits = limits
         self._shipped = Path(shipped) if shipped else None
-        self._queue = Queue(Path(root).resolve(), _run_kind(limits, trainer))
-        self._executor = executor(self._queue)
+        self.queue = Queue(Path(root).resolve(), _run_kind(limits, trainer))
+        self.executor = executor(self.queue)
 
     def start(self) -> None:
         """Start the workers, so that they are warm when a user presses Train."""
-        self._executor.start()
+        self.executor.start()
 
     def close(self) -> None:
         """End the workers; a running run is saved and queued again."""
-        self._executor.close()
+        self.executor.close()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -108,11 +113,11 @@ class Jobs(AbstractContextManager["Jobs"]):
         """
         check_owner(owner)
         config = self._checked(config, pairs)
-        with as_job_error("the run could not be written"), self._queue.locked():
+        with as_job_error("the run could not be written"), self.queue.locked():
             infos = self._infos()
             name = find_same_run(config, infos) if reuse else ""
             if name:
-                folder = self._queue.folder(name)
+                folder = self.queue.folder(name)
                 current_holders = dict.fromkeys([*folder.holders(), owner])
                 is_first = first or folder.job().get("first") is True
                 folder.change_job(holders=[*current_holders], first=is_first)
@@ -146,7 +151,7 @@ class Jobs(AbstractContextManager["Jobs"]):
                 folder.append_metrics(line)
             folder.write_state("finished", "trained in a browser", step=config.training.steps)
 
-        with as_job_error("the run could not be written"), self._queue.locked():
+        with as_job_error("the run could not be written"), self.queue.locked():
             infos = self._infos()
             name = self._add(config, owner, address, infos, complete=finish)
         return name
@@ -174,7 +179,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         stored = [info.requested_by for info in infos]
         waiting = [info.requested_by for info in infos if info.status == "queued"]
         self.limits.check_capacity(waiting, stored, Requester(owner, address))
-        self.limits.check_disk(shutil.disk_usage(self._queue.root).free)
+        self.limits.check_disk(shutil.disk_usage(self.queue.root).free)
         config = replace(config, owner=owner, created=time.time())
         content = json.dumps(config.to_dict(), allow_nan=False, indent=2) + "\n"
         turn = 1 + max((info.turn for info in infos), default=0)
@@ -184,10 +189,10 @@ class Jobs(AbstractContextManager["Jobs"]):
         files = {"config.json": content.encode()}
         if isinstance(config, PairsRun):
             files[config.pairs] = pairs
-        folder = self._queue.add(self._new_name(config.title), files, job)
+        folder = self.queue.add(self._new_name(config.title), files, job)
         try:
             complete(folder)
-            return self._queue.publish(folder).name
+            return self.queue.publish(folder).name
         except BaseException:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise
@@ -196,13 +201,13 @@ class Jobs(AbstractContextManager["Jobs"]):
         base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"
         while True:
             name = f"{base}-{secrets.token_hex(3)}"
-            if not (self._queue.root / name).exists():
+            if not (self.queue.root / name).exists():
                 return name
 
     def _infos(self) -> list[RunInfo]:
         """Return all runs with their queue positions, newest first."""
         infos = with_queue_positions(
-            info for folder in self._queue.folders() if (info := read_run_info(folder))
+            info for folder in self.queue.folders() if (info := read_run_info(folder))
         )
         # Turn before time, since the clock may be set back; runs of the command line have no turn.
         return sorted(infos, key=lambda info: (info.turn, info.created, info.name), reverse=True)
@@ -215,7 +220,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
     def _requeue_orphans(self, folders: Sequence[JobFolder] | None = None) -> None:
         with suppress(OSError):  # a full disk; the next call tries again
-            if self._queue.requeue_orphans(folders):
+            if self.queue.requeue_orphans(folders):
                 self._start_workers()
 
     def shipped(self) -> list[RunInfo]:
@@ -238,7 +243,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         """Return the folder of a run in the queue or in the app, for reading. Raises JobError if
         there is no such run."""
         try:
-            return self._queue.folder(name)
+            return self.queue.folder(name)
         except JobError:
             if self._shipped and (shipped_folder := find_shipped(self._shipped, name)):
                 return shipped_folder
@@ -250,8 +255,8 @@ class Jobs(AbstractContextManager["Jobs"]):
         theirs."""
         if self.folder(name).shipped:
             raise JobError(f"{name} is part of the app: it can be viewed but not changed")
-        with as_job_error("the run could not be changed"), self._queue.locked():
-            folder = self._queue.folder(name)
+        with as_job_error("the run could not be changed"), self.queue.locked():
+            folder = self.queue.folder(name)
             info = read_run_info(folder)
             if info is None or not info.held_by(owner):
                 raise JobError(f"{name} is not your run; only its owner can control it")
@@ -332,7 +337,7 @@ class Jobs(AbstractContextManager["Jobs"]):
             if other_holders := [holder for holder in info.holders if holder != owner]:
                 folder.change_job(holders=other_holders)
             else:
-                self._queue.discard(folder)
+                self.queue.discard(folder)
 
     def archive(self, name: str) -> bytes:
         """Return checkpoint, config and metrics as a zip file. Raises JobError if there is none
@@ -342,11 +347,11 @@ class Jobs(AbstractContextManager["Jobs"]):
     def startup_error(self) -> str:
         """Return why runs cannot start, or their ends cannot be stored, as a sentence; empty if
         they can."""
-        return self._executor.startup_error()
+        return self.executor.startup_error()
 
     def _start_workers(self) -> None:
-        self._executor.start()
-        self._executor.wake()
+        self.executor.start()
+        self.executor.wake()
 
 
 def _run_kind(limits: Limits, trainer: str) -> Kind:
