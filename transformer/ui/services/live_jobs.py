@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-import streamlit as st
-
 from transformer.jobs import (
     ComputationService,
     JobError,
@@ -99,12 +97,6 @@ def run_info(name: str) -> RunInfo:
 def runs() -> list[RunInfo]:
     """Return all runs that this visitor may see, newest first. Raises JobError."""
     return [info for info in jobs().runs() if info.visible_to(visitor.current_id())]
-
-
-@st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
-def recent_runs(service: Jobs) -> list[RunInfo]:
-    """Return all runs, at most a second old, read once for all sessions. Raises JobError."""
-    return service.runs()
 
 
 def computation_service() -> ComputationService:
