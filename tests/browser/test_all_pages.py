@@ -202,7 +202,7 @@ def test_the_focus_is_visible_in_a_popover_and_on_the_tools_of_a_table(
     expect(choice).to_have_css("outline-width", "3px")
     page.goto(bundled_app + "/research?experiment=roles")
     wait_for_script_run(page)
-    open_expander(page, "heads as a table")
+    open_expander(page, "All heads as a table")
     page.keyboard.press("Tab")
     tool = page.get_by_test_id("stElementToolbar").get_by_role("button").first
     tool.focus()

@@ -100,7 +100,7 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
     assert f"Run the remaining {len(FINDINGS) - len(MEASURED)}" in [
         button.label for button in app.button
     ]
-    assert download_labels(app) == ["Table (.csv)"]
+    assert download_labels(app) == ["All verdicts (.csv)"]
     app.button(key="open-single").click().run()
     result, page_text = results["single"], main_text(app)
     assert display_text(result["reason"], exact=True) in page_text
@@ -111,7 +111,7 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
     rows = pd.DataFrame(result["table"])
     assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
     files = download_labels(app)
-    assert sorted(files) == ["Figures (.csv)", "Table (.csv)"]
+    assert sorted(files) == ["All verdicts (.csv)", "Figures (.csv)"]
     app.button(key="open-norms-input").click().run()
     assert not app.get("plotly_chart")  # a finding that cannot be tested has no picture
 

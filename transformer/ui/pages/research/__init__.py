@@ -20,9 +20,7 @@ class Experiment(NamedTuple):
 
 EXPERIMENTS = {
     "importance": Experiment("Importance of heads", "Which heads does the model need?"),
-    "attribution": Experiment(
-        "Direct logit attribution", "Which parts of the model wrote this word?"
-    ),
+    "attribution": Experiment("Direct logit attribution", "Which parts of the model write a word?"),
     "alignment": Experiment("Word alignment", "Do heads connect each word with its translation?"),
     "roles": Experiment("Head roles", "What does each head do over many sentences?"),
     "findings": Experiment("Findings", "Which claims of papers hold for this model?"),

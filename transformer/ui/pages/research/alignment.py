@@ -144,6 +144,7 @@ def _sentence_alignment(model: Model, texts: Corpus | None) -> None:
     head = display_names.for_file_name(view.layer, view.head)
     experiment.show(
         experiment.Result(
+            "All pairs of words",
             _sentence(aligned, gold),
             lambda: _draw(model, aligned, gold),
             _caption(aligned, gold),

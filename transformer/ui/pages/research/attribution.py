@@ -72,6 +72,7 @@ def _attribution(model: Model, trace: Trace, step: int) -> None:
     name_parts = () if against is None else (f"against-{against}",)
     experiment.show(
         experiment.Result(
+            "All contributions",
             _sentence(model, trace, attribution, step, against),
             lambda: _draw(attribution, candidates),
             "In logits: blue raises the token's logit, orange lowers it; 0.7 more doubles its "

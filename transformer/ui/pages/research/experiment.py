@@ -26,6 +26,7 @@ class Result:
     """The result of an experiment, or of a part of it.
 
     Attributes:
+        name: of the numbers, for the labels of table, file and program.
         sentence: the result as Markdown, with the numbers that the figure shows.
         draw: draws the figure, and the widgets that change how it is drawn.
         caption: how to read the figure.
@@ -34,6 +35,7 @@ class Result:
         program: Python code that computes the numbers as `table`, and prints them.
     """
 
+    name: str
     sentence: str
     draw: Callable[[], None]
     caption: str
@@ -62,14 +64,14 @@ print(table)"""
 
 def show(result: Result) -> None:
     """Draw the result."""
-    with st.container(gap="small"):
+    with st.container(gap="xxsmall"):
         st.markdown(result.sentence)
         result.draw()
     st.caption(result.caption)
-    with st.expander("Table"):
+    with st.expander(f"{result.name} as a table"):
         height = min(MAX_TABLE_HEIGHT, ROW_HEIGHT * (len(result.table) + 1) + 3)
         st.dataframe(result.table, hide_index=True, height=height)
-    tables.csv("Table (.csv)", lambda: result.table, result.file)
-    with st.expander("The same in Python"):
+    tables.csv(f"{result.name} (.csv)", lambda: result.table, result.file)
+    with st.expander(f"{result.name} in Python"):
         st.caption("Python counts layers, heads and positions from 0.")
         st.code(result.program, language="python")

@@ -77,6 +77,7 @@ def show(model: Model) -> None:
     with result:
         experiment.show(
             experiment.Result(
+                "All verdicts",
                 _sentence(known.values()),
                 lambda: _draw_rows(model, corpus, statuses, results),
                 CAPTION,

@@ -90,6 +90,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     small = int((values < SMALL_SHARE * values.max()).sum())
     experiment.show(
         experiment.Result(
+            "Importance by gradient",
             f"By its gradient, **{name}** matters most; {small} of {len(table)} heads have less "
             f"than {SMALL_SHARE:.0%} of its importance.",
             lambda: _draw_gradient(table.assign(shown=values), per_layer),
@@ -138,6 +139,7 @@ def _by_ablation(model: Model, corpus: Corpus, by_gradient: pd.DataFrame) -> Non
     better = int((table["loss_high"] < 0).sum())
     experiment.show(
         experiment.Result(
+            "Importance by ablation",
             f"Ablating **{worse}** of {len(table)} heads significantly increases the loss, "
             f"ablating **{better}** significantly decreases it; for the other "
             f"{len(table) - worse - better} these {len(sample)} sentences are not enough to tell.",

@@ -48,6 +48,7 @@ def show(model: Model) -> None:
     with picture:
         experiment.show(
             experiment.Result(
+                "All heads",
                 _sentence(report),
                 lambda: _draw_grid(report),
                 frame.plain(MEASURES[state.view(Research).colour].note),
