@@ -52,7 +52,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     const query = context.params();
     const other = hasCompare ? query.get("other") ?? "" : "";
     const changes = hasCompare ? changeFields(context) : {};
-    const hasSecond = other || Object.values(changes).some(Boolean);
+    const hasSecond = other || CHANGES.some((name) => changes[name]);
     const isComparison = hasSecond && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
       model: context.model,
