@@ -126,7 +126,7 @@ const handlers = {
       sides.push(await runWhileCurrent(translator.trace(text, { target: original.ids, hooks }), request));
       altered = await runWhileCurrent(translator.trace(text, { beamSize, hooks, names: [] }), request);
     }
-    const packed = sides.map((trace) => packTrace(trace));
+    const packed = sides.map((trace) => packTrace(trace, { model: request.model }));
     const header = {
       sides: packed.map(({ description }) => description),
       altered: altered && { text: altered.text, ids: altered.ids, finished: altered.finished },
