@@ -18,10 +18,11 @@ from starlette.testclient import TestClient
 from tests.conftest import ROOT
 from tests.hostile import check_message
 from transformer import Trace, Translator, __version__
-from transformer.api import answers, door, routes, visitors
+from transformer.api import answers, routes, visitors
 from transformer.app_folders import CHECKPOINTS_VARIABLE
 from transformer.cancellation import check_cancelled
 from transformer.figures.packing import unpack
+from transformer.text import door
 
 TEXT = "The baker paints a boat."
 

@@ -115,7 +115,10 @@ def test_a_model_of_the_browser_becomes_a_finished_run(
     assert stored.model == model.config
     assert "This run has no film of its heads" in visible_text(app)
 
-    for wrong in ({"model": "AAAA"}, {"points": []}, {"settings": {"task": "no such task"}}):
+    for wrong in (
+        *({"model": "AAAA"}, {"points": []}, {"settings": {"task": "no such task"}}),
+        *({"settings": {}}, {"title": "\u202ex"}, {"points": None}),
+    ):
         app = send_choice(visit(PAGE, here="task=reverse"), "trainer", **{**message, **wrong})
         assert len(app.warning) == 1
         assert view(app).run == ""

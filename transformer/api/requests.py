@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from transformer.api.door import Rule, accepts, choice, flag, form, several, text, title, whole
 from transformer.figures.state import FIELDS, state_of
 from transformer.inference.options import EXTRA_LENGTH, MAX_SOURCE
 from transformer.measures import KINDS
 from transformer.measures.head_codes import HEADS_FORM
 from transformer.measures.registry import VECTORS
+from transformer.text.door import Rule, accepts, choice, flag, form, several, text, title, whole
 
 Sentence = TypeVar("Sentence", bound="SentenceRequest")
 MAX_CHARACTERS = 20_000

@@ -20,7 +20,6 @@ from starlette.routing import Route
 
 import transformer
 from transformer.api import answers, client_data, models
-from transformer.api.door import MAX_BYTES, Refusal, quoted, read, refuse_size
 from transformer.api.requests import (
     CellsRequest,
     ExploreRequest,
@@ -33,6 +32,7 @@ from transformer.api.requests import (
 from transformer.api.traces import Cancellation
 from transformer.api.visitors import sent_id
 from transformer.cancellation import cancelled_by
+from transformer.text.door import MAX_BYTES, Refusal, quoted, read, refuse_size
 from transformer.text.visible import as_sentence
 
 FOLDER = "api"

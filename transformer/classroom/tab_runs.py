@@ -22,6 +22,18 @@ from transformer.analysis.evidence.verdicts import (
 )
 from transformer.analysis.table1.score_scale import KINDS
 from transformer.classroom.codes import ClassroomError
+from transformer.text.door import (
+    Refusal,
+    Shape,
+    accepts,
+    choice,
+    number,
+    pair,
+    read_fields,
+    record,
+    several,
+    whole,
+)
 
 LEARNED = 0.99
 """Share of right outputs from which a run has learned its task."""
@@ -65,20 +77,16 @@ class TabRun:
     steps: int = MAX_STEP
 
     @classmethod
-    def read(cls, points: Any) -> TabRun:
+    def read(cls, points: object) -> TabRun:
         """Read the curve of a run. Raises ClassroomError if it is not a curve."""
-        if not isinstance(points, list) or not 0 < len(points) <= MAX_POINTS:
-            raise ClassroomError(f"A curve has from 1 to {MAX_POINTS} points.")
-        try:
-            read = tuple((int(step), float(share)) for step, share in points)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise ClassroomError("A point of a curve is a step and a share.") from error
-        steps = [step for step, _ in read]
-        if steps != sorted(set(steps)) or not 0 <= steps[0] <= steps[-1] <= MAX_STEP:
+        return cls(_read_report({"points": points}, _SentCurve).points).checked()
+
+    def checked(self) -> TabRun:
+        """Return this run. Raises ClassroomError if its points are none or do not increase."""
+        steps = [step for step, _ in self.points]
+        if not steps or steps != sorted(set(steps)):
             raise ClassroomError(f"The steps of a curve increase from 0 to at most {MAX_STEP}.")
-        if not all(0 <= share <= 1 for _, share in read):
-            raise ClassroomError("The shares of a curve are from 0 to 1.")
-        return cls(read)
+        return self
 
     @property
     def reached(self) -> int | None:
@@ -90,27 +98,46 @@ class TabRun:
         return _lines(self.points)
 
 
-def read_runs(runs: Any) -> tuple[TabRun, ...]:
+@dataclass(frozen=True, kw_only=True)
+class _SentCurve:
+    points: tuple[tuple[int, float], ...] = accepts(
+        several(pair(whole(0, MAX_STEP), number(0, 1)), MAX_POINTS)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SentRun(_SentCurve):
+    model: str = accepts(choice([*MODELS]))
+    score: str = accepts(choice([*KINDS]))
+    steps: int = accepts(whole(1, MAX_STEP))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SentRuns:
+    runs: tuple[_SentRun, ...] = accepts(several(record(_SentRun), MAX_RUNS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SentCases:
+    solved: tuple[int, ...] = accepts(several(whole(1, MAX_CASES), MAX_CASES))
+
+
+def read_runs(runs: object) -> tuple[TabRun, ...]:
     """Read the run, or the runs of a race, that a browser has sent.
 
     Raises ClassroomError if these are not runs with a curve, a model, a score and steps.
     """
-    if not isinstance(runs, list) or not 0 < len(runs) <= MAX_RUNS:
+    sent = _read_report({"runs": runs}, _SentRuns).runs
+    if not sent:
         raise ClassroomError(f"A browser reports from 1 to {MAX_RUNS} runs.")
-    return tuple(_read_run(run) for run in runs)
+    return tuple(TabRun(run.points, run.model, run.score, run.steps).checked() for run in sent)
 
 
-def _read_run(run: Any) -> TabRun:
-    if not isinstance(run, Mapping):
-        raise ClassroomError("A run has a curve, a model, a score and steps.")
-    for field, names in NAMES.items():
-        if run.get(field) not in [*names]:
-            raise ClassroomError(f"The {field} of a run is one of {', '.join(names)}.")
-    steps = run.get("steps")
-    if type(steps) is not int or not 1 <= steps <= MAX_STEP:
-        raise ClassroomError(f"A run has from 1 to {MAX_STEP} steps.")
-    points = TabRun.read(run.get("points")).points
-    return TabRun(points, str(run["model"]), str(run["score"]), steps)
+def _read_report(values: object, shape: type[Shape]) -> Shape:
+    try:
+        return read_fields(values, shape)
+    except Refusal as error:
+        raise ClassroomError(str(error)) from error
 
 
 def _lines(points: Points) -> list[dict[str, Any]]:
@@ -182,18 +209,18 @@ def _mean(runs: Sequence[TabRun]) -> Points:
     return tuple((step, fmean(shares[step])) for step in sorted(shares))
 
 
-def read_solved_cases(cases: Any) -> tuple[int, ...]:
+def read_solved_cases(cases: object) -> tuple[int, ...]:
     """Read the numbers of solved cases that a browser has sent, counted from 1.
 
     Raises ClassroomError if they are not different numbers up to `MAX_CASES`.
     """
-    if (
-        not isinstance(cases, list)
-        or not all(type(case) is int and 1 <= case <= MAX_CASES for case in cases)
-        or len(set(cases)) != len(cases)
-    ):
+    try:
+        solved = read_fields({"solved": cases}, _SentCases).solved
+    except Refusal:
+        solved = (0, 0)
+    if len(set(solved)) != len(solved):
         raise ClassroomError(f"Solved cases are different whole numbers from 1 to {MAX_CASES}.")
-    return tuple(sorted(cases))
+    return tuple(sorted(solved))
 
 
 def spread(runs: Sequence[TabRun]) -> str:

@@ -13,7 +13,7 @@ import shutil
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from safetensors import SafetensorError, safe_open
 
 from transformer.config import did_you_mean
+from transformer.text.door import is_shown_title
 from transformer.text.files import (
     Stamp,
     atomic_path,
@@ -239,7 +240,8 @@ class RunFolder:
         """Return the config, or only title and owner if the rest is invalid."""
         with suppress(RunError):
             return self.config()
-        return parse_title_and_owner(read_json_or_empty(self.path / "config.json"))
+        values = read_json_or_empty(self.path / "config.json")
+        return _with_shown_title(parse_title_and_owner(values))
 
     def write_state(self, status: Status, reason: str = "", **more: Any) -> None:
         """Write state.json: the status, its reason and other fields."""
@@ -457,9 +459,14 @@ def _cached_config(path: Path, stamp: Stamp) -> RunConfig:
 def _parse_config(path: Path) -> RunConfig:
     values = _read(path)
     try:
-        return parse(values)
+        return _with_shown_title(parse(values))
     except ValueError as error:
         raise RunError(f"{path.parent.name}/config.json is invalid: {error}") from error
+
+
+def _with_shown_title(config: RunConfig) -> RunConfig:
+    """Return the config without a title that no page can show."""
+    return config if is_shown_title(config.title) else replace(config, title="")
 
 
 def _read(path: Path) -> dict[str, Any]:

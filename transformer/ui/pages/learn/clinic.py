@@ -5,6 +5,7 @@ Only the numbers of the solved cases are reported, and only to a class that the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 
 import streamlit as st
@@ -35,7 +36,8 @@ def show() -> None:
 
 def _take_report() -> None:
     """Show the class which cases its student has solved."""
-    if classroom := live_classes.current_class():
+    sent = st.session_state[KEY]["choice"]
+    if (classroom := live_classes.current_class()) and isinstance(sent, Mapping):
         with suppress(ClassroomError):
-            cases = read_solved_cases(st.session_state[KEY]["choice"].get("solved"))
+            cases = read_solved_cases(sent.get("solved"))
             classroom.report_solved_cases(visitor.current_id(), cases)

@@ -118,6 +118,18 @@ def whole(low: int, high: int) -> Rule:
     return Rule(read_whole, "number")
 
 
+def number(low: float, high: float) -> Rule:
+    """Accept a number in these bounds, so neither NaN nor an infinite one."""
+
+    def read_number(value: object) -> float:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or not low <= value <= high:  # type: ignore[operator]
+            raise ValueError(f"a number from {low:g} to {high:g}")
+        return float(value)  # type: ignore[arg-type]
+
+    return Rule(read_number, "number")
+
+
 def flag() -> Rule:
     """Accept true or false."""
 
@@ -139,10 +151,66 @@ def several(rule: Rule, max_items: int) -> Rule:
             raise ValueError(f"a list of at most {max_items}")
         try:
             return tuple(rule.read(item) for item in value)
+        except Refusal:
+            raise
         except ValueError as error:
             raise ValueError(f"a list, each {error}") from None
 
     return Rule(read_list, f"{rule.type}[]")
+
+
+def pair(first: Rule, second: Rule) -> Rule:
+    """Accept a list of two values."""
+
+    def read_pair(value: object) -> tuple[Any, Any]:
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            raise ValueError("a list of two values")
+        return first.read(value[0]), second.read(value[1])
+
+    return Rule(read_pair, f"[{first.type}, {second.type}]")
+
+
+def table(rule: Rule, max_items: int) -> Rule:
+    """Accept an object with any names whose values all follow the rule."""
+    name_rule = title(80)
+
+    def read_table(value: object) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise ValueError("an object")
+        if len(value) > max_items:
+            raise ValueError(f"an object of at most {max_items} values")
+        try:
+            return {name_rule.read(name): rule.read(item) for name, item in value.items()}
+        except ValueError as error:
+            raise ValueError(f"an object with names and values, each {error}") from None
+
+    return Rule(read_table, f"Record<string, {rule.type}>")
+
+
+def either(*alternatives: Rule) -> Rule:
+    """Accept what one of these rules accepts."""
+
+    def read_either(value: object) -> Any:
+        problems = []
+        for rule in alternatives:
+            try:
+                return rule.read(value)
+            except ValueError as error:
+                problems.append(str(error))
+        raise ValueError(" or ".join(problems))
+
+    return Rule(read_either, " | ".join(rule.type for rule in alternatives))
+
+
+def record(shape: type[Any]) -> Rule:
+    """Accept an object of another shape."""
+
+    def read_record(value: object) -> Any:
+        if not isinstance(value, Mapping):
+            raise ValueError("an object")
+        return read_fields(value, shape)
+
+    return Rule(read_record, "object")
 
 
 def accepts(rule: Rule, default: Any = _REQUIRED) -> Any:
@@ -175,12 +243,14 @@ def read(message: bytes, shape: type[Shape]) -> Shape:
     return read_fields(values, shape)
 
 
-def read_fields(values: Mapping[str, object], shape: type[Shape]) -> Shape:
+def read_fields(values: object, shape: type[Shape]) -> Shape:
     """Return decoded values in this shape. Raises Refusal if they are not of this shape."""
+    if not isinstance(values, Mapping):
+        raise Refusal(f"An object is needed here, not {quoted(values)}.")
     fields = rules(shape)
     for name in values:
         if name not in fields:
-            hint = did_you_mean(name, fields) or "."
+            hint = did_you_mean(str(name), fields) or "."
             raise Refusal(
                 f"There is no field {quoted(name)} here; there is {', '.join(fields)}{hint}"
             )
@@ -189,6 +259,8 @@ def read_fields(values: Mapping[str, object], shape: type[Shape]) -> Shape:
         if name in values:
             try:
                 read_values[name] = rule.read(values[name])
+            except Refusal:
+                raise
             except ValueError as error:
                 sentence = f"{name} must be {error}, not {quoted(values[name])}."
                 raise Refusal(sentence) from None
@@ -203,7 +275,10 @@ def refuse_size() -> NoReturn:
 
 def quoted(value: object) -> str:
     """Return the beginning of a value as JSON in ASCII, for a message."""
-    written = json.dumps(value, default=lambda _: "…")
+    try:
+        written = json.dumps(value, default=lambda _: "…", skipkeys=True)
+    except (ValueError, RecursionError):  # a number of thousands of digits, or nested too deeply
+        return "…"
     return written if len(written) <= MAX_QUOTED else f"{written[:MAX_QUOTED]}…"
 
 
@@ -211,5 +286,20 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"JSON has no {name}")
 
 
+def is_shown_title(value: object) -> bool:
+    """Whether a title of a file can be shown: one line of whole characters, none of which controls
+    a terminal or the direction of the text."""
+    return (
+        isinstance(value, str)
+        and _is_encodable(value)
+        and escape_controls(value) == value
+        and not {"\n", "\t"} & {*value}
+    )
+
+
 def _is_encodable(value: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
