@@ -174,3 +174,109 @@ def test_unsupported_models_are_refused_in_one_sentence(tokenizer: Any) -> None:
     model.set_attn_implementation("sdpa")
     with pytest.raises(ValueError, match="set_attn_implementation"):
         Trace.of(model, tokenizer, "the cat", target="le chat")
+
+
+def test_settings_of_generation_do_not_change_what_is_traced(tokenizer: Any) -> None:
+    model = seeded_model(bart)
+    model.generation_config.max_new_tokens = 5
+    expected = Trace.of(model, tokenizer, "the cat").predicted_tokens
+    model.generation_config.return_dict_in_generate = True
+    model.generation_config.output_scores = True
+    assert Trace.of(model, tokenizer, "the cat").predicted_tokens == expected
+    model.generation_config.num_beams = model.generation_config.num_return_sequences = 2
+    best = model.generate(**tokenizer("the cat", return_tensors="pt")).sequences[0].tolist()
+    predicted = Trace.of(model, tokenizer, "the cat").predicted_tokens
+    assert [WORDS.index(token.removeprefix("▁")) for token in predicted] == best[1:][
+        : len(predicted)
+    ]
+
+
+@pytest.mark.parametrize("build", [bart, marian, t5])
+def test_inputs_that_the_model_does_not_take_are_left_out(
+    tokenizer: Any, build: Callable[[], Model]
+) -> None:
+    model = seeded_model(build)
+    model.generation_config.max_new_tokens = 5
+    expected = Trace.of(model, tokenizer, "the cat")
+    names = tokenizer.model_input_names
+    tokenizer.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
+    try:
+        trace = Trace.of(model, tokenizer, "the cat")
+    finally:
+        tokenizer.model_input_names = names
+    np.testing.assert_array_equal(trace.all_weights("decoder"), expected.all_weights("decoder"))
+
+
+SHORT = {"max_position_embeddings": 10}
+SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2} | {
+    "intermediate_size": 32,
+    "vocab_size": SIZE,
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "limit"),
+    [
+        ("Bert", {**SMALL, **SHORT}, 10),
+        ("Electra", {**SMALL, "embedding_size": 16, **SHORT}, 10),
+        ("Roberta", {**SMALL, **SHORT}, 8),  # its positions begin after that of the padding, 1
+        ("OPT", {**SMALL, "ffn_dim": 32, "word_embed_proj_dim": 16, **SHORT}, 10),
+        ("GPT2", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 10}, 10),
+        (
+            "GPTNeo",
+            {"hidden_size": 16, "num_layers": 2, "num_heads": 2, **SHORT}
+            | {"attention_types": [[["global"], 2]]},
+            10,
+        ),
+    ],
+)
+def test_texts_have_at_most_the_positions_of_the_model(
+    tokenizer: Any, kind: str, sizes: dict[str, Any], limit: int
+) -> None:
+    config = getattr(transformers, f"{kind}Config")(**{"vocab_size": SIZE, **sizes}, **EAGER)
+    model = getattr(transformers, f"{kind}Model")(config).eval()
+    longest = " ".join(["cat"] * (limit - 1))  # and </s>
+    assert Trace.of(model, tokenizer, longest).n_layers == 2
+    with pytest.raises(ValueError, match=f"has {limit + 1} tokens.* at most {limit}"):
+        Trace.of(model, tokenizer, f"{longest} cat")
+
+
+def test_a_token_without_an_embedding_is_named(tokenizer: Any) -> None:
+    config = transformers.GPT2Config(vocab_size=5, n_embd=16, n_layer=1, n_head=2, **EAGER)
+    with pytest.raises(ValueError, match="'sat' the id 6, but the model's vocabulary has 5"):
+        Trace.of(transformers.GPT2LMHeadModel(config).eval(), tokenizer, "the sat")
+
+
+def test_a_target_needs_the_token_that_begins_an_output(tokenizer: Any) -> None:
+    model = seeded_model(bart)
+    model.config.decoder_start_token_id = model.generation_config.decoder_start_token_id = None
+    with pytest.raises(ValueError, match="has no decoder_start_token_id"):
+        Trace.of(model, tokenizer, "the cat", target="le chat")
+
+
+def test_models_without_attention_or_with_a_sink_are_refused(tokenizer: Any) -> None:
+    mamba = transformers.MambaConfig(vocab_size=SIZE, hidden_size=16, num_hidden_layers=1)
+    with pytest.raises(ValueError, match="MambaForCausalLM has no attention"):
+        Trace.of(transformers.MambaForCausalLM(mamba).eval(), tokenizer, "the cat")
+    sizes = {**SMALL, "num_key_value_heads": 2, "head_dim": 8}
+    experts = {"num_local_experts": 2, "num_experts_per_tok": 1}
+    model = transformers.GptOssForCausalLM(transformers.GptOssConfig(**sizes, **experts, **EAGER))
+    for layer in model.model.layers:
+        torch.nn.init.ones_(layer.self_attn.sinks)
+    with pytest.raises(ValueError, match="a learned sink"):
+        Trace.of(model.eval(), tokenizer, "the cat")
+
+
+def test_a_hybrid_model_keeps_the_numbers_of_its_layers(tokenizer: Any) -> None:
+    sizes = {**SMALL, "num_hidden_layers": 4, "num_key_value_heads": 2}
+    config = transformers.Lfm2Config(**sizes, full_attn_idxs=[1, 3], **EAGER)
+    model = transformers.Lfm2ForCausalLM(config).eval()
+    trace = Trace.of(model, tokenizer, "the cat")
+    has_attention = [hasattr(layer, "self_attn") for layer in model.model.layers]
+    assert [has_attention[n] for n in trace.config["layer_numbers"]] == [True, True]
+    assert trace.config["layer_numbers"] == [n for n in range(4) if has_attention[n]]
+    out = model(**tokenizer("the cat", return_tensors="pt"), output_attentions=True)
+    weights = [layer for layer in out.attentions if layer is not None]
+    expected = weights[1][0].detach().cpu().numpy()
+    np.testing.assert_allclose(trace.weights("decoder", 1), expected, atol=1e-6)
+    assert "layer_numbers" not in Trace.of(seeded_model(gpt2), tokenizer, "the cat").config

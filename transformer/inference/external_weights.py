@@ -27,6 +27,7 @@ def trace_fields(
     weights_by_kind: dict[AttentionKind, Any],
     source: str,
     text: str,
+    layer_numbers: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a `Trace` for the arguments of `Trace.from_weights`. Raises ValueError
     for invalid weights, or weights that do not match the tokens or each other."""
@@ -63,6 +64,8 @@ def trace_fields(
     config: dict[str, Any] = {"n_layers": max(depths.values()), "n_heads": max(heads.values())}
     if len(set(depths.values())) > 1:
         config["depths"] = depths
+    if layer_numbers is not None:
+        config["layer_numbers"] = [int(number) for number in layer_numbers]
     return {
         "src_tokens": src,
         "tgt_tokens": tgt,

@@ -145,6 +145,7 @@ class Trace(TraceTensors):
         predicted_tokens: Sequence[str] | None = None,
         source: str = "",
         text: str = "",
+        layer_numbers: Sequence[int] | None = None,
     ) -> Trace:
         """Return a trace of attention weights that any model computed.
 
@@ -163,6 +164,8 @@ class Trace(TraceTensors):
                 layers per generated token.
             predicted_tokens: the token that each decoder row predicts; by default the next token.
             source, text: the two texts; by default joined from the tokens.
+            layer_numbers: numbers of these layers in the model, from 0, if other layers have no
+                attention; stored as `config["layer_numbers"]`.
 
         Raises:
             ValueError: for weights that do not match the tokens or each other, or whose rows do
@@ -174,7 +177,15 @@ class Trace(TraceTensors):
             "cross": cross,
         }
         return cls(
-            **trace_fields(src_tokens, tgt_tokens, predicted_tokens, weights_by_kind, source, text)
+            **trace_fields(
+                src_tokens,
+                tgt_tokens,
+                predicted_tokens,
+                weights_by_kind,
+                source,
+                text,
+                layer_numbers,
+            )
         )
 
     @classmethod
@@ -186,7 +197,9 @@ class Trace(TraceTensors):
 
         An encoder (BERT), a decoder (GPT-2) or an encoder–decoder (BART, T5, Marian, M2M100), with
         `attn_implementation="eager"`. `target` is the output of an encoder–decoder; by default the
-        model generates it. Raises ValueError as `transformers_model.attention_of`.
+        model generates it. In a hybrid model, layers without attention are left out;
+        `config["layer_numbers"]` has the numbers of the others. Raises ValueError as
+        `transformers_model.attention_of`.
         """
         return cls.from_weights(**attention_of(model, tokenizer, text, target))
 
