@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jaxtyping
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from tests.model.small import SRC, TGT, capture, make_model
-from transformer.hooks import HookFn, HookPoint, Hooks, select
+from transformer.hooks import HookFn, Hooks
 from transformer.model import Transformer
 
 ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"]
@@ -37,21 +36,6 @@ def sites(n_layers: int) -> list[str]:
     return [*names, "hook_logits"]
 
 
-def shape_of(name: str) -> tuple[int, ...]:
-    """Return the shape for 3 sentences of 7 and 6 tokens and 4 heads of width 6."""
-    length = 7 if name.startswith("encoder") else 6
-    keys = 7 if name.startswith("encoder") or "cross_attn." in name else 6
-    path, _, site = name.rpartition(".hook_")
-    if path.endswith("attn") and site != "output":
-        table = {"key": (keys, 6), "value": (keys, 6)}
-        table |= {"scores": (length, keys), "weights": (length, keys)}
-        return 3, 4, *table.get(site, (length, 6))
-    if site == "positions":
-        return 1, length, 24
-    width = {"hidden": 40, "hook_logits": 29}.get(site, 24)
-    return 3, length, width
-
-
 def random_values(tensor: Tensor, name: str) -> Tensor:
     return torch.randn_like(tensor)
 
@@ -66,13 +50,6 @@ def test_every_hook_point_is_called_once_in_order(n_layers: int, gradients: bool
         model(SRC, TGT, hooks=recorders)
     assert calls == sites(n_layers)
     assert calls == list(model.hook_names)
-
-
-def test_every_hook_point_has_its_documented_shape() -> None:
-    captured = capture(make_model(), SRC, TGT, sites(2))
-    assert {name: tuple(captured[name].shape) for name in sites(2)} == {
-        name: shape_of(name) for name in sites(2)
-    }
 
 
 @torch.no_grad()
@@ -162,12 +139,9 @@ def nested_tensor() -> Tensor:
     ("returned", "message"),
     [
         (torch.zeros(3, 1, 6, 7), "returned shape (3, 1, 6, 7), the site has (3, 4, 6, 7)"),
-        (torch.zeros(()), "returned shape (), the site has (3, 4, 6, 7)"),
         (0.5, "returned a float; it must return nothing, or a tensor of shape (3, 4, 6, 7)"),
-        (np.zeros((3, 4, 6, 7)), "returned a ndarray; it must return nothing"),
         (torch.zeros(3, 4, 6, 7), "returned torch.float32, the site has torch.float64"),
         (torch.full((3, 4, 6, 7), torch.nan).double(), "returned nan; all values must be finite"),
-        (torch.full((3, 4, 6, 7), -torch.inf).double(), "returned -inf; all values must be finite"),
         (torch.zeros(3, 4, 6, 7).double().to("meta"), "returned a meta tensor without values"),
         (torch.zeros(3, 4, 6, 7).double().to_sparse(), "returned a torch.sparse_coo"),
         (
@@ -274,46 +248,15 @@ CALLS: dict[str, Callable[[Transformer, Hooks], object]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        (
-            "decoder.layers.1.cross_attn.hook_weight",
-            "did you mean 'decoder.layers.1.cross_attn.hook_weights'",
-        ),
-        ("encoder.layers.2.ffn.hook_output", "'encoder.layers.1.ffn.hook_output'"),
-        ("hook_logit", "did you mean 'hook_logits'"),
-        ("?", "model.hook_names lists them all"),
-    ],
-)
-def test_unknown_names_are_refused_with_suggestions(call: str, name: str, hint: str) -> None:
-    pattern = rf"^the model has no hook {re.escape(repr(name))}.*{re.escape(hint)}"
-    with pytest.raises(ValueError, match=pattern):
-        CALLS[call](make_model(), Hooks({name: random_values}))
+def test_unknown_names_are_refused_by_every_call(call: str) -> None:
+    with pytest.raises(ValueError, match=r"^the model has no hook 'hook_logit'.*'hook_logits'"):
+        CALLS[call](make_model(), Hooks({"hook_logit": random_values}))
 
 
 def test_encode_calls_only_encoder_hooks() -> None:
     model, calls = make_model(), []
     model.encode(SRC, hooks=Hooks(dict.fromkeys(sites(2), lambda t, name: calls.append(name))))
     assert calls == [name for name in sites(2) if name.startswith("encoder")]
-
-
-@pytest.mark.parametrize("before", [False, True])
-@torch.no_grad()
-def test_pytorch_hooks_work_on_a_hook_point(before: bool) -> None:
-    model, name = make_model(), "encoder.layers.1.self_attn.hook_weights"
-    expected = capture(model, SRC, TGT, [name])[name]
-    point, captured = model.get_submodule(name), []
-    assert isinstance(point, HookPoint)
-    if before:
-        handle = point.register_forward_pre_hook(lambda module, args: captured.append(args[0]))
-    else:
-        handle = point.register_forward_hook(lambda module, args, result: captured.append(result))
-    model(SRC, TGT)
-    assert torch.equal(captured[0], expected)
-    handle.remove()
-    model(SRC, TGT)
-    assert len(captured) == 1
 
 
 @pytest.mark.parametrize(
@@ -336,8 +279,3 @@ def test_functions_with_other_parameters_are_refused(function: Any, message: str
 def test_other_values_than_functions_by_names_are_refused(functions: Any) -> None:
     with pytest.raises(TypeError, match="Hooks takes a dictionary of functions by the names"):
         Hooks(functions)
-
-
-def test_a_filter_of_another_type_is_refused() -> None:
-    with pytest.raises(TypeError, match="a filter is a name, names or a function of a name, not 3"):
-        select(3, ["hook_logits"])  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from torch.nn import functional
 from tests.model.small import SRC, TGT, capture, make_config, make_model
 from transformer.hooks import Hooks
 from transformer.model import Transformer
-from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
+from transformer.model.layers import AddAndNorm, FeedForward
 
 
 def test_ffn_equals_two_convolutions_of_kernel_1() -> None:
@@ -63,13 +63,6 @@ def test_dropout_applies_to_the_sublayer_and_not_to_the_residual() -> None:
     assert (dropped ^ is_kept).all()
     assert dropped.any()
     assert is_kept.any()
-
-
-def test_positions_are_added_from_the_given_start() -> None:
-    box, embedded = AddPositions(make_config()).eval(), torch.randn(2, 9, 24)
-    all_positions = box(embedded)
-    for t in range(9):
-        assert torch.equal(box(embedded[:, t : t + 1], start=t), all_positions[:, t : t + 1])
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])

@@ -17,15 +17,6 @@ def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
     return torch.randn(batch, n, d, generator=generator, **options).to(torch.get_default_device())
 
 
-@pytest.mark.parametrize("name", table1_layers.TABLE1_LAYERS)
-@pytest.mark.parametrize("n", [1, 2, 7])
-def test_outputs_have_the_shape_of_inputs(name: str, n: int) -> None:
-    layer = table1_layers.TABLE1_LAYERS[name](
-        table1_layers.LayerConfig(6, k=5, r=5, n_heads=2)
-    ).double()
-    assert layer(vectors(n)).shape == (2, n, 6)
-
-
 @pytest.mark.parametrize("n_heads", [1, 3])
 def test_self_attention_equals_torch(n_heads: int) -> None:
     layer = table1_layers.SelfAttention(table1_layers.LayerConfig(6, n_heads=n_heads)).double()
@@ -102,16 +93,6 @@ def test_restricted_attention_allocates_no_full_matrix() -> None:
 def test_gradients_equal_finite_differences(layer: type[nn.Module]) -> None:
     x = vectors(5, d=4, batch=1).requires_grad_()
     assert torch.autograd.gradcheck(layer(table1_layers.LayerConfig(4, n_heads=2)).double(), (x,))
-
-
-def test_the_receptive_field_of_a_dilated_stack_grows_by_powers() -> None:
-    for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
-        layers = table1_layers.layer_stack("dilated", table1_layers.LayerConfig(2, k=k), 4)
-        assert [layer.convolution.dilation[0] for layer in layers] == dilations
-    assert [
-        type(layer)
-        for layer in table1_layers.layer_stack("restricted", table1_layers.LayerConfig(2), 2)
-    ] == ([table1_layers.RestrictedAttention] * 2)
 
 
 @pytest.mark.parametrize(
