@@ -52,31 +52,6 @@ def test_an_improbable_end_does_not_win_at_the_length_limit(alpha: float) -> Non
     assert likely_end.decoded().finished
 
 
-def test_beam_size_one_is_greedy() -> None:
-    decoder = SequenceDecoder(models.copier())
-    greedy = decoder.run(models.SOURCES, Decoding())
-    beam = decoder.run(models.SOURCES, Decoding(method="beam", beam_size=1))
-    for greedy_output, beam_output in zip(greedy, beam, strict=True):
-        models.assert_same_output(greedy_output, beam_output)
-        assert (greedy_output.decoded.candidate_ids == beam_output.decoded.candidate_ids).all()
-        probabilities = (
-            greedy_output.decoded.candidate_probabilities,
-            beam_output.decoded.candidate_probabilities,
-        )
-        np.testing.assert_allclose(*probabilities, atol=1e-5, rtol=0)
-
-
-def test_a_batch_equals_single_sentences() -> None:
-    decoder, options = SequenceDecoder(models.copier()), Decoding(beam_size=4)
-    for source, output in zip(models.SOURCES, decoder.run(models.SOURCES, options), strict=True):
-        alone = decoder.run([source], options)[0]
-        assert output.decoded.ids == alone.decoded.ids
-        assert output.search is not None
-        assert alone.search is not None
-        nodes = [(node.parent, node.id, node.status) for node in output.search.nodes]
-        assert nodes == [(node.parent, node.id, node.status) for node in alone.search.nodes]
-
-
 def search_trees() -> list[tuple[BeamTree, list[int]]]:
     pieces = [f"w{i}" for i in range(models.VOCAB_SIZE)]
     outputs = SequenceDecoder(models.copier()).run(
@@ -159,39 +134,6 @@ def test_improbable_ends_do_not_stop_the_search() -> None:
     assert search.done()
     assert search.decoded().ids == [5, 5, 5, 5, 2]
     assert search.decoded().log_probability == pytest.approx(-0.05)
-
-
-def test_the_shipped_reversal_is_at_least_as_probable_as_greedy_search() -> None:
-    translator = Translator.load("toy-reverse")
-    greedy, *beams = (translator.translate("a b c d", beam_size=size) for size in (1, 2, 4, 8))
-    assert greedy.text == "d c b a"
-    assert {beam.text for beam in beams} == {"d c b a"}
-
-
-@given(st.sampled_from(models.SOURCES), st.floats(-2, 3), st.floats(-2, 3), st.integers(1, 5))
-def test_a_replayed_search_equals_a_search_with_that_penalty(
-    source: list[int], alpha: float, new_alpha: float, beam: int
-) -> None:
-    decoder = SequenceDecoder(models.copier())
-
-    def search(penalty: float) -> Hypotheses:
-        options = Decoding(method="beam", beam_size=beam, length_penalty=penalty, max_len=15)
-        result = decoder.run([source], options)[0].search
-        assert result is not None
-        return result
-
-    first, expected = search(alpha), search(new_alpha)
-    replayed = first.with_length_penalty(new_alpha)
-    if len(first.steps) < len(expected.steps):
-        assert replayed is None, "the first search recorded too few steps"
-        return
-    assert replayed is not None
-    assert replayed.nodes == expected.nodes
-    assert replayed.finished == expected.finished
-    assert replayed.decoded().ids == expected.decoded().ids
-    restored = replayed.with_length_penalty(alpha)
-    assert restored is not None, "the steps of the first search are still recorded"
-    assert restored.nodes == first.nodes
 
 
 def test_with_penalty_equals_a_search_with_that_penalty() -> None:

@@ -48,7 +48,7 @@ def test_missing_devices_are_refused_with_the_available_ones(
         choose_device(name)
 
 
-@pytest.mark.parametrize("name", ["", "gpu", "CUDA", "auto:0", "cuda:", "cuda:one", "cuda:-1"])
+@pytest.mark.parametrize("name", ["", "gpu", "cuda:one"])
 def test_unknown_names_are_refused_with_the_known_ones(
     pretend_devices: PretendDevices, name: str
 ) -> None:

@@ -179,12 +179,8 @@ def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
             "layer 1 has 3 heads, but layer 0 has 2",
         ),
         ({"encoder": [random_weights(2, 5, 5) / 2]}, "sums to 0.500, not to 1: call model.eval()"),
-        ({"encoder": [-random_weights(2, 5, 5)]}, "negative, infinite or NaN"),
         ({"encoder": [random_weights(2, 5, 5) * float("nan")]}, "negative, infinite or NaN"),
         ({"encoder": [torch.stack([random_weights(2, 5, 5)] * 3)]}, "has a batch of 3"),
-        ({"encoder": [random_weights(2, 5, 5)[0]]}, "must be heads × rows × columns"),
-        ({"encoder": []}, "contain no layer"),
-        ({"encoder": (None, None)}, "has no weights; load the transformers model"),
         (
             {"encoder": [random_weights(2, 5, 5)] * 2, "cross": [random_weights(3, 4, 5)] * 2},
             "the same number of heads, not encoder 2, cross 3",

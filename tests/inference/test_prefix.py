@@ -11,7 +11,6 @@ from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.results import length_penalty
 
 LIMIT = 12
 GREEDY, BEAM = Decoding(max_len=LIMIT), Decoding(max_len=LIMIT, beam_size=3)
@@ -105,21 +104,6 @@ def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> Non
     for source, output in zip(models.SOURCES, batch_outputs, strict=True):
         assert output.decoded.ids[:2] == [6, 17]
         assert output.decoded.ids == decode("ONNX", source, options, [6, 17]).decoded.ids
-
-
-@pytest.mark.parametrize("session", ["cached", "uncached"])
-def test_a_prefix_of_the_best_hypothesis_keeps_its_score(session: str) -> None:
-    for source in models.SOURCES:
-        without_prefix = decode(session, source, BEAM, []).decoded
-        for prefix_length in range(1, len(without_prefix.ids) + 1):
-            sequence = decode(session, source, BEAM, without_prefix.ids[:prefix_length]).decoded
-            score = sequence.log_probability / length_penalty(len(sequence.ids), 0.6)
-            assert (
-                score
-                >= without_prefix.log_probability / length_penalty(len(without_prefix.ids), 0.6)
-                - 1e-5
-            )
-        assert sequence.ids == without_prefix.ids, "the last prefix is the complete output"
 
 
 @given(source=sources, prefix=prefixes.filter(len), end=st.booleans())

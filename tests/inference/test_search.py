@@ -14,10 +14,8 @@ from transformer.inference.next_tokens import NextTokens
 from transformer.inference.options import Decoding
 from transformer.inference.search import (
     Sampler,
-    greedy,
     probability_above,
     sampling_distribution,
-    search,
 )
 
 
@@ -63,38 +61,6 @@ def test_recorded_probabilities_equal_the_softmax_of_the_model(k: int) -> None:
             probabilities.double(), log_probabilities.gather(1, ids).exp(), atol=1e-5, rtol=0
         )
         assert ids[:, 0].tolist() == sequence.ids
-
-
-@given(st.lists(st.integers(1, 7), min_size=1, max_size=12))
-def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
-    """One batch has outputs of several lengths; each predicted id encodes its output and step."""
-    config = models.untrained().config
-
-    class ScriptedSession:
-        """A session in which output i prefers `</s>` at step `lengths[i]`, else 4 + (i + step)."""
-
-        def __init__(self) -> None:
-            self.rows, self.n_steps = list(range(len(lengths))), 0
-
-        def step(self, ids: torch.Tensor, k: int) -> NextTokens:
-            logits = torch.zeros(len(self.rows), config.vocab_size)
-            for row, output in enumerate(self.rows):
-                ends = self.n_steps + 1 == lengths[output]
-                logits[row, config.eos_id if ends else 4 + (output + self.n_steps) % 16] = 50.0
-            self.n_steps += 1
-            return NextTokens.of(logits, config, k)
-
-        def select(self, rows: list[int]) -> None:
-            self.rows = [self.rows[row] for row in rows]
-
-    limits = [max(lengths) + 1] * len(lengths)
-    device = torch.get_default_device()
-    sequences = search(ScriptedSession(), greedy, limits, config, candidates=1, device=device)
-    for number, (n, sequence) in enumerate(zip(lengths, sequences, strict=True)):
-        expected = [4 + (number + step) % 16 for step in range(n - 1)] + [config.eos_id]
-        assert sequence.ids == expected
-        assert sequence.candidate_ids[:, 0].tolist() == expected
-        assert sequence.finished
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -38,7 +40,17 @@ def translate_and_trace(translator: Translator, number: int) -> tuple[Trace, lis
     return trace, [result.text for result in batch]
 
 
+@pytest.fixture
+def frequent_thread_switches() -> Iterator[None]:
+    """Make Python switch between threads a hundred times as often as usual."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(interval / 100)
+    yield
+    sys.setswitchinterval(interval)
+
+
 @pytest.mark.real_device
+@pytest.mark.usefixtures("frequent_thread_switches")
 def test_eight_threads_get_their_own_results(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:

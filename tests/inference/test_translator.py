@@ -64,16 +64,6 @@ def test_a_forced_target_gets_the_score_of_the_model(translator: Translator) -> 
     assert translator.translate(TEXT, target=ids[:-1]).finished is False
 
 
-def test_batch_targets_have_the_scores_of_single_targets(translator: Translator) -> None:
-    texts = [TEXT, "She hides bread.", "A pilot finds books at night."]
-    targets = [TARGET, "Elle cache du pain.", "Un pilote trouve des livres la nuit."]
-    batch_results = translator.translate_batch(texts, targets=targets)
-    for text, target, result in zip(texts, targets, batch_results, strict=True):
-        alone = translator.translate(text, target=target)
-        assert result.ids == alone.ids
-        assert result.score == pytest.approx(alone.score, abs=1e-5)
-
-
 def test_hooks_affect_their_call_only(translator: Translator) -> None:
     before = translator.translate(TEXT, max_len=8)
     hooks = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1]) * 3})
@@ -106,26 +96,17 @@ def test_results_survive_json_and_pickle(translator: Translator) -> None:
     [
         ({"method": "gredy"}, "must be one of greedy, beam, sample, forced, not 'gredy'.*'greedy'"),
         ({"beam_sise": 3}, "no option 'beam_sise'; did you mean 'beam_size'"),
-        ({"beam_size": 0}, "beam_size must be at least 1 and at most 64, not 0"),
         ({"beam_size": 65}, "at most 64, not 65"),
         ({"max_len": 0}, "max_len must be at least 1 and at most 562, not 0"),
-        ({"candidates": 0}, "candidates must be at least 1"),
         ({"beam_size": True}, "beam_size must be a whole number, not True"),
-        ({"length_penalty": 10**400}, "length_penalty must be from -100 to 100"),
         ({"beam_size": 3, "method": "greedy"}, "beam_size 3 needs method 'beam', not 'greedy'"),
         ({"length_penalty": float("nan")}, "length_penalty must be from -100 to 100"),
         ({"temperature": 0.5}, "temperature needs method 'sample', not 'greedy'"),
-        ({"seed": 3, "beam_size": 2}, "seed needs method 'sample', not 'beam'"),
         ({"method": "sample", "temperature": 0.0}, "temperature must be above 0, not 0"),
         ({"method": "sample", "top_p": 1.5}, "top_p must be above 0 and at most 1, not 1.5"),
-        ({"method": "sample", "top_k": 0}, "top_k must be at least 1, not 0"),
-        ({"method": "sample", "seed": -1}, "seed must be from 0"),
         ({"method": "forced"}, "needs a target"),
         ({"method": "greedy", "target": TARGET}, "omitted, not 'greedy'"),
-        ({"beam_size": 4, "target": TARGET}, "beam_size 4 needs method 'beam', not 'forced'"),
         ({"target": ""}, "There is no translation to force; write one"),
-        ({"target": " \u200b\x07"}, "There is no translation to force; write one"),
-        ({"target": []}, "There is no translation to force"),
         ({"target": [5, 2, 6]}, "Target id 2 at position 1 is a control token"),
         ({"target": [5, 999]}, "Target id 999 is not from 0 to 319"),
         ({"target": [5] * 563}, "The translation to force has 563 tokens; at most 562 can"),
@@ -213,53 +194,6 @@ def test_importing_the_package_does_not_import_torch() -> None:
 
 
 # Run in a new process without the tests' checker of types and shapes, which refuses them first.
-CALLS_WITH_WRONG_TYPES = """
-import sys
-import torch
-from transformer import Translator
-from transformer.inference.options import Decoding
-
-translator = Translator.load(sys.argv[1], torch.device("cpu"))
-trace = translator.trace("She paints.", max_len=3)
-for kind, call in (
-    (TypeError, lambda: translator.translate(b"She paints.")),
-    (TypeError, lambda: translator.translate_batch([3])),
-    (TypeError, lambda: trace.weights("cross", 0.5)),
-    (TypeError, lambda: trace.weights("cross", torch.ones(2))),
-    (TypeError, lambda: trace.to_frame("cross", 0, [0])),
-    (ValueError, lambda: Translator.load(sys.argv[1], 3)),
-    (ValueError, lambda: Decoding(candidates="8")),
-    (ValueError, lambda: Decoding(temperature=[1.0])),
-    (ValueError, lambda: Decoding(method=torch.ones(2))),
-):
-    try:
-        print("accepted:", call())
-    except kind as error:
-        print(error)
-"""
-ERROR_LINES = [
-    "a text must be a string, not bytes",
-    "a text must be a string, not int",
-    "'float' object cannot be interpreted as an integer",
-    "only integer tensors of a single element can be converted to an index",
-    "'list' object cannot be interpreted as an integer",
-    "device must be one of auto, cpu, cuda, mps (or cuda:1), not 3",
-    "candidates must be a whole number, not '8'",
-    "temperature must be a number, not [1.0]",
-    "method must be a name, not tensor([1., 1.])",
-]
-
-
-def test_wrong_types_give_readable_errors(checkpoints: Path, warm_path: str) -> None:
-    process = subprocess.run(
-        ["python", "-c", CALLS_WITH_WRONG_TYPES, str(checkpoints / "tiny")],
-        cwd=ROOT,
-        env={**os.environ, "PATH": warm_path},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert process.stdout.splitlines() == ERROR_LINES
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
