@@ -61,6 +61,7 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
         report: Report = lambda line: None,
         probe_set: ProbeSet | None = None,
         data: PreparedData = data,
+        task_class: type[TranslationTask] = TranslationTask,
         **settings: Any,
     ) -> Trainer:
         run = RunFolder(tmp_path / name)
@@ -69,7 +70,7 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
             model=ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | (shape or {}))),
             training=TrainingConfig(**(SETTINGS | settings)),
         )
-        task = TranslationTask(run, config, data, run.loop_state(), torch.device("cpu"), probe_set)
+        task = task_class(run, config, data, run.loop_state(), torch.device("cpu"), probe_set)
         return Trainer(run, config.training, task, report=report)
 
     return make

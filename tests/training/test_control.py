@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.training.conftest import MakeTrainer, call_at, losses
-from transformer.config import TrainingConfig
 from transformer.training import trainer as trainer_module
-from transformer.training.run_folder import Control, LoopState, RunFolder
-from transformer.training.trainer import RunControl
+from transformer.training.run_folder import Control, RunFolder
 
 
 @pytest.fixture(autouse=True)
 def poll_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read the file at every step, because these steps are faster than the usual interval."""
     monkeypatch.setattr(trainer_module, "CONTROL_POLL_SECONDS", 0.0)
-
-
-def test_control_file_survives_a_round_trip(tmp_path: Path) -> None:
-    run = RunFolder(tmp_path)
-    assert run.control() == Control("run", 1.0, 0)
-    assert run.write_control(command="pause") == Control("pause", 1.0, 0)
-    run.write_control(save=2, learning_rate_factor=0.5)
-    assert run.control() == Control("pause", 0.5, 2)
-    assert json.loads((tmp_path / "control.json").read_text()) == {
-        "command": "pause",
-        "learning_rate_factor": 0.5,
-        "save": 2,
-    }
 
 
 @pytest.mark.parametrize(
@@ -42,40 +25,6 @@ def test_corrupt_file_gives_the_default(content: str, tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     (tmp_path / "control.json").write_text(content)
     assert run.control() == Control()
-
-
-def test_a_changed_file_is_read_at_most_once_per_interval(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, reads = [0.0], []
-    monkeypatch.setattr(trainer_module, "CONTROL_POLL_SECONDS", 0.1)
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    run, read_control = RunFolder(tmp_path), RunFolder.control
-
-    def read(folder: RunFolder) -> Control:
-        reads.append(clock[0])
-        return read_control(folder)
-
-    control = RunControl(run, TrainingConfig(), LoopState())
-    monkeypatch.setattr(RunFolder, "control", read)
-    with control.handle_signals():
-        control.poll()
-        assert reads == []  # the file does not exist
-        run.write_control(command="pause")
-        reads.clear()
-        control.poll()
-        assert control.requested_end is None
-        for clock[0] in (0.11, 0.5):
-            control.poll()
-            assert control.requested_end == "paused"
-        assert reads == [0.11]
-        assert not control.save_requested
-        run.write_control(save=1)
-        clock[0] = 0.7
-        control.poll()
-        assert control.save_requested
-        control.poll()
-        assert not control.save_requested
 
 
 @pytest.mark.parametrize(

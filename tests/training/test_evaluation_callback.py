@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from transformer.checkpoint import load_checkpoint
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.training.data import PreparedData
-from transformer.training.evaluation_callback import MAX_TIME_SHARE, EvaluationCallback
+from transformer.training.evaluation_callback import MAX_TIME_SHARE
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run_folder import RunFolder
 
@@ -95,86 +95,39 @@ def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set
     assert [line["step"] for line in resumed.run.examples()] == resumed.run.snapshots()
 
 
-@pytest.fixture
-def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
-    trainer = make_trainer(probe_set=probe_set, steps=100, valid_every=0, minutes=60.0)
-    evaluation_callback = translation_task(trainer).callback
-    assert evaluation_callback is not None
-    return evaluation_callback
-
-
-class TimedEvaluations:
-    """Evaluations with a fake clock; snapshots and measurements take the given times."""
-
-    def __init__(
-        self,
-        callback: EvaluationCallback,
-        snapshot_seconds: float,
-        measure_seconds: float,
-        first_seconds: float | None = None,
-    ) -> None:
-        """`first_seconds` is the time of the first snapshot; None: the same as the others."""
-        self.callback, self.time, self.snapshot_steps = callback, 0.0, list[int]()
-
-        def advance_clock(seconds: float) -> dict[str, int]:
-            self.time += seconds
-            return {"n": 1}
-
-        def write_snapshot(step: int) -> None:
-            self.snapshot_steps.append(step)
-            advance_clock(
-                snapshot_seconds
-                if first_seconds is None or self.snapshot_steps[1:]
-                else first_seconds
-            )
-
-        callback.clock = lambda: self.time
-        callback._write_snapshot = write_snapshot  # type: ignore[method-assign]
-        callback.evaluator.measure = lambda **_: advance_clock(measure_seconds)  # type: ignore[method-assign]
-
-    def run_steps(self, steps: int, seconds: float) -> Iterator[tuple[int, bool]]:
-        """Run steps of this many seconds each; yield each step and whether it was measured."""
-        for step in range(steps + 1):
-            yield step, bool(self.callback.evaluate_if_due(step, step / steps, self.time))
-            self.time += seconds
-
-
-@pytest.mark.parametrize(("seconds", "valid_every"), [(0.0, 10), (10.0, 10), (0.1, 500), (0.1, 0)])
+@pytest.mark.parametrize("valid_every", [10, 0])
 def test_evaluations_without_a_time_limit_are_at_fixed_steps(
-    make_trainer: MakeTrainer, probe_set: ProbeSet, seconds: float, valid_every: int
+    make_trainer: MakeTrainer, probe_set: ProbeSet, valid_every: int
 ) -> None:
     """Slow evaluations once moved to later steps, so that curves of several seeds differed."""
     trainer = make_trainer(probe_set=probe_set, steps=40, valid_every=valid_every)
     callback = translation_task(trainer).callback
     assert callback is not None
-    evaluations = TimedEvaluations(callback, snapshot_seconds=seconds, measure_seconds=seconds)
-    measured = [step for step, was_measured in evaluations.run_steps(40, 0.01) if was_measured]
+    callback.clock = itertools.count(0.0, 10.0).__next__  # every evaluation takes ten seconds
+    measured = [step for step in range(41) if callback.evaluate_if_due(step, step / 40, 0.1)]
     assert measured == [*range(valid_every, 41, valid_every)] if valid_every else [*range(1, 41)]
-    assert evaluations.snapshot_steps == [*range(41)]
+    assert trainer.run.snapshots() == [*range(41)]
 
 
-def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
-    evaluations = TimedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0)
+def test_evaluations_stay_within_their_time_share(
+    make_trainer: MakeTrainer, probe_set: ProbeSet
+) -> None:
+    """A step takes 0.1 s and an evaluation 2 s."""
+    trainer = make_trainer(probe_set=probe_set, steps=100, valid_every=0, minutes=60.0)
+    callback = translation_task(trainer).callback
+    assert callback is not None
+    callback.clock = itertools.count(0.0, 2.0).__next__
     n_measured = 0
-    for _, was_measured in evaluations.run_steps(1000, 0.1):
-        n_measured += was_measured
+    for step in range(1001):
+        elapsed = 0.1 * step + callback.seconds_spent
+        n_measured += bool(callback.evaluate_if_due(step, step / 1000, elapsed))
         # The last evaluation may exceed the share by its own time.
-        assert callback.seconds_spent <= MAX_TIME_SHARE * evaluations.time + 0.2 + 2.05
-    assert 5 <= n_measured <= 9  # (100 s + evaluations) · 15% / 2 s, less the time of snapshots
+        assert callback.seconds_spent <= MAX_TIME_SHARE * elapsed + 0.2 + 2.0
+    assert 5 <= n_measured <= 9  # (100 s + evaluations) · 15% / 2 s, less the first snapshots
     seconds_before = callback.seconds_spent
     # The end is always evaluated.
-    assert callback.evaluate_if_due(1000, 1.0, evaluations.time, final=True) == {"n": 1}
-    assert callback.seconds_spent == pytest.approx(seconds_before + 2.05)
-
-
-def test_slow_first_snapshot_does_not_prevent_later_ones(callback: EvaluationCallback) -> None:
-    """The first snapshot takes 5 s, as on a busy machine; each later one takes 0.05 s."""
-    evaluations = TimedEvaluations(
-        callback, snapshot_seconds=0.05, measure_seconds=0.0, first_seconds=5.0
-    )
-    assert [*evaluations.run_steps(1000, 0.1)]
-    # Snapshots continue after about 30 of 100 s, when the first one's 5 s are within their share.
-    assert len(evaluations.snapshot_steps) > 20
+    assert callback.evaluate_if_due(1000, 1.0, 100.0, final=True)
+    assert callback.seconds_spent == pytest.approx(seconds_before + 2.0)
 
 
 def test_later_snapshots_are_deleted_on_resume(

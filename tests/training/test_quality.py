@@ -62,12 +62,9 @@ def test_perfect_output_has_100_in_languages_without_spaces() -> None:
     ("text", "target", "tokenizer", "expected"),
     [
         ("ฉันชอบแมว", "th", None, "without spaces"),
-        ("ខ្ញុំចូលចិត្តឆ្មា", "km", None, "without spaces"),
-        ("我看见一只猫。", "", None, "without spaces"),
         ("我看见一只猫。", "zh", "13a", "without spaces"),
         ("我看见一只猫。", "zh", "char", ""),
         ("我看见一只猫。", "zh", None, ""),
-        ("Donaudampfschifffahrt", "de", None, ""),
         ("나는 고양이를 좋아한다.", "ko", "13a", ""),
     ],
 )

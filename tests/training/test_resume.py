@@ -18,9 +18,7 @@ from safetensors.torch import load_file, save_file
 from tests.conftest import ROOT
 from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
 from transformer.cli import main
-from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.training.run_folder import RunError, RunFolder
-from transformer.training.train_folder import train_run
 
 
 @pytest.mark.parametrize(
@@ -151,19 +149,6 @@ def test_a_changed_file_is_refused(
     if changed in ("train", "added"):
         files[changed].unlink()  # it is encoded in the run folder
     assert main([*command, "--steps", "3"]) == 0
-
-
-def test_own_pairs_that_changed_in_the_folder_are_refused(pairs_file: Path, tmp_path: Path) -> None:
-    settings = {"d_model": 16, "d_ff": 32, "n_heads": 2, "steps": 1, "vocab_size": 320}
-    run = RunFolder(tmp_path / "run")
-    run.path.mkdir()
-    pairs = run.path / PAIRS_FILE
-    pairs.write_bytes(pairs_file.read_bytes())
-    run.write_config(make_run_config(settings=settings, device="cpu"))
-    assert train_run(run.path) == "finished"
-    pairs.write_bytes(pairs_file.read_bytes() + b"One more.\tEncore un.\n")
-    assert train_run(run.path) == "failed"
-    assert "pairs.tsv has changed since" in run.state()["reason"]
 
 
 def test_text_that_changes_while_it_is_encoded_is_encoded_again(

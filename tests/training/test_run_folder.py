@@ -26,15 +26,6 @@ def run(tmp_path: Path) -> RunFolder:
     return folder
 
 
-def test_config_and_state_survive_a_round_trip(run: RunFolder) -> None:
-    assert run.exists
-    assert run.config() == CONFIG
-    run.write_state("failed", "the loss was nan", step=7)
-    assert run.state() == {"status": "failed", "reason": "the loss was nan", "step": 7}
-    run.write_state("finished")
-    assert run.state() == {"status": "finished", "reason": ""}
-
-
 def test_folder_without_a_run_raises_run_error(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     assert not run.exists

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 import torch
@@ -12,9 +11,8 @@ import torch
 from tests.training.conftest import losses
 from transformer.inference import Translator
 from transformer.text.files import write_json
-from transformer.training import train_folder as train_module
 from transformer.training.recipe import make_run_config
-from transformer.training.run_folder import RunFolder, TrainingError
+from transformer.training.run_folder import RunFolder, TrainingError, as_training_error
 from transformer.training.train_folder import train_run
 
 SETTINGS: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
@@ -129,33 +127,20 @@ def test_invalid_config_fails_with_a_sentence(
         (RuntimeError("something else"), "something else"),
     ],
 )
-def test_machine_failure_is_reported_in_the_state(
-    error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = make_run(tmp_path)
-    monkeypatch.setattr(train_module, "Trainer", Mock(side_effect=error))
-    assert train_run(tmp_path) == "failed"
-    assert reason in run.state()["reason"]
+def test_failures_of_the_machine_are_named(error: Exception, reason: str) -> None:
+    assert reason in str(as_training_error(error, 0, 300))
 
 
-def test_failure_that_cannot_be_written_is_raised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    disk_full = Mock(side_effect=OSError(28, "No space left on device"))
+def test_failure_that_cannot_be_written_is_raised(tmp_path: Path) -> None:
+    """No file may have a byte, as on a full disk."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     run = make_run(tmp_path)
     run.write_state("queued")
-    monkeypatch.setattr(train_module, "Trainer", disk_full)
-    monkeypatch.setattr(RunFolder, "write_state", disk_full)
-    with pytest.raises(TrainingError, match="No space left on device"):
-        train_run(tmp_path)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(TrainingError, match="could not be written at step 0"):
+            train_run(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert run.state()["status"] == "queued"
-
-
-def test_unexpected_error_is_raised_and_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = make_run(tmp_path)
-    monkeypatch.setattr(train_module, "Trainer", Mock(side_effect=KeyError("slip")))
-    with pytest.raises(KeyError):
-        train_run(tmp_path)
-    assert run.state() == {"status": "failed", "reason": "KeyError: 'slip'"}

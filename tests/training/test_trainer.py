@@ -73,13 +73,21 @@ def test_the_checkpoint_is_the_mean_of_the_saved_weights(make_trainer: MakeTrain
     assert "The weights are the mean of the last 3 saves." in card
 
 
-def test_run_stops_when_patience_is_used_up(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    losses = iter([3.0, 2.0, 2.5, 2.0, 1.0, 1.5, 1.0, 1.25])
-    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(losses))
+def task_with_losses(*losses: float) -> type[TranslationTask]:
+    """Return a task whose validations give these losses in turn."""
+    remaining = iter(losses)
+
+    class ScriptedTask(TranslationTask):
+        def validation_loss(self) -> float:
+            return next(remaining)
+
+    return ScriptedTask
+
+
+def test_run_stops_when_patience_is_used_up(make_trainer: MakeTrainer) -> None:
     settings: dict[str, Any] = {"steps": 100, "valid_every": 2, "save_every": 16, "patience": 3}
-    trainer = make_trainer(**settings)
+    losses = task_with_losses(3.0, 2.0, 2.5, 2.0, 1.0, 1.5, 1.0, 1.25)
+    trainer = make_trainer(task_class=losses, **settings)
     assert trainer.train() == "finished"
     assert trainer.run.state()["reason"] == "no better validation loss in 3 validations, at step 16"
     assert trainer.loop.best_valid == 1.0
@@ -88,18 +96,15 @@ def test_run_stops_when_patience_is_used_up(
     assert make_trainer(**settings).train() == "finished"
     assert trainer.run.metrics()[-1]["step"] == 16
     # ... unless patience is increased.
-    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: 5.0)
-    assert make_trainer(**settings | {"patience": 4}).train() == "finished"
+    more = make_trainer(task_class=task_with_losses(5.0), **settings | {"patience": 4})
+    assert more.train() == "finished"
     assert trainer.run.state()["reason"] == "no better validation loss in 4 validations, at step 18"
 
 
-def test_evaluations_do_not_count_for_patience(
-    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evaluations_do_not_count_for_patience(make_trainer: MakeTrainer) -> None:
     """The evaluated pairs are few, and may be easier than all validation pairs."""
-    losses = iter([3.0, 2.5, 2.0, 1.5, 1.25, 1.1])
-    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(losses))
-    trainer = make_trainer(steps=12, valid_every=2, patience=2)
+    losses = task_with_losses(3.0, 2.5, 2.0, 1.5, 1.25, 1.1)
+    trainer = make_trainer(task_class=losses, steps=12, valid_every=2, patience=2)
 
     class ConstantEvaluations:
         def evaluate_if_due(self, *_: object, **__: object) -> dict[str, float]:
