@@ -13,11 +13,8 @@ from tests.exchange import marian
 from transformer.exchange import import_folder
 from transformer.inference import Translator
 from transformer.inference.decoding import SequenceDecoder
-from transformer.inference.onnx_session import OnnxModel, OnnxSession
 from transformer.inference.options import Decoding
-from transformer.inference.sessions import CachedSession, Session
 from transformer.model import Transformer
-from transformer.model.attention import padding_mask
 from transformer.text import Vocabulary
 
 TEXTS = [
@@ -198,21 +195,6 @@ def test_beam_search_without_length_penalty_equals_transformers(
     assert outputs == expected
 
 
-@torch.inference_mode()
-def test_cached_decoding_gives_the_same_outputs(imported_translator: Translator) -> None:
-    """Both cached decoders use the biases, the activation and the output bias of the model."""
-    model, config = imported_translator.model, imported_translator.model.config
-    src, tgt = random_ids(config, 9, 4, 18), random_ids(config, 25, 25, 25, seed=6)
-    tgt[:, 0] = config.bos_id
-    mask = padding_mask(src, config.pad_id)
-    sessions: list[Session] = [CachedSession(model, model.encode(src, mask), mask)]
-    sessions.append(OnnxSession(OnnxModel(model), model.encode(src, mask), mask))
-    for session in sessions:
-        steps = [session.step(ids, k=1).log_probabilities for ids in tgt.T]
-        expected = model(src, tgt).log_softmax(dim=-1)
-        torch.testing.assert_close(torch.stack(steps, dim=1), expected, atol=2e-5, rtol=1e-5)
-
-
 def test_ids_equal_the_marian_tokenizer(
     marian_tokenizer: MarianTokenizer, imported_vocabulary: Vocabulary
 ) -> None:
@@ -244,15 +226,6 @@ def test_decoded_text_equals_the_marian_tokenizer(
     ids = imported_vocabulary.encode("Ελλε", target=True)
     assert imported_vocabulary.unk_id in ids
     assert "⁇" in imported_vocabulary.decode(ids)
-
-
-def test_a_language_code_is_one_token(imported_vocabulary: Vocabulary) -> None:
-    assert imported_vocabulary.pair is not None
-    assert imported_vocabulary.pair.languages() == marian.LANGUAGES
-    first, *rest = imported_vocabulary.encode(">>fra<< The baker")
-    assert imported_vocabulary.token(first) == ">>fra<<"
-    assert rest == imported_vocabulary.encode("The baker")
-    assert imported_vocabulary.token(imported_vocabulary.bos_id) == "<s>"
 
 
 def test_the_vocabulary_survives_serialization(

@@ -49,8 +49,6 @@ def test_the_file_loads_like_the_same_checkpoint(tmp_path: Path, model: Transfor
         ({"symbols": "["}, "its symbols is not JSON"),
         ({"symbols": '["a", "a", "b"]'}, 'The symbol "a" occurs twice'),
         ({"symbols": '["a"]'}, "vocabulary"),
-        ({"symbols": "{}"}, "must be a list of words"),
-        ({"config": "[]"}, "must be a JSON object"),
         ({"config": '{"d_model": 8}'}, "vocab_size"),
     ],
 )
