@@ -64,25 +64,6 @@ def test_contributions_sum_to_the_attention_output(
     np.testing.assert_allclose(total + bias, trace[f"{site}.hook_output"], atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_ablated_head_removes_its_vectors_but_no_bias(
-    any_trace: tuple[Translator, Trace], kind: str
-) -> None:
-    """The head is not replaced by its mean, and b^O stays."""
-    translator, trace = any_trace
-    _, site = norms.attention_module(translator.model, trace, kind, 0)
-    weights = trace.weights(kind, 0)[0].astype(float)
-    first = weights @ norms.vectors(translator.model, trace, kind, 0)[0]
-
-    def ablate_first_head(heads: torch.Tensor, name: str) -> torch.Tensor:
-        return torch.cat([torch.zeros_like(heads[:, :1]), heads[:, 1:]], dim=1)
-
-    without = translator.trace(TEXT, TARGET, hooks=Hooks({f"{site}.hook_heads": ablate_first_head}))
-    np.testing.assert_allclose(
-        without[f"{site}.hook_output"] + first, trace[f"{site}.hook_output"], atol=1e-5
-    )
-
-
 @pytest.mark.parametrize(("kind", "layer"), CASES)
 def test_a_norm_is_the_change_of_the_output_without_the_weight(
     translator: Translator, trace: Trace, kind: str, layer: int

@@ -10,7 +10,6 @@ import pytest
 
 from transformer.analysis.corpora import NAMES, Corpus, bundled_sentences
 from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
-from transformer.text import CorpusError
 
 FOLDER = Path(bundled_sentences.__file__).parent
 MIN_SENTENCES = {"fr": 100, "de": 60}
@@ -116,17 +115,9 @@ def test_every_language_has_its_corpora() -> None:
     assert [s.source for s in german.sentences[:48]] == [s.source for s in french.sentences[:48]]
     assert german.sentences[4].target == "Sie trinkt abends nie Kaffee."
     assert german.sentences[48:] == Corpus.linked("de").sentences
-    assert len(Corpus.bundled(60, target="de")) == 60
-    assert Corpus.linked("de").first(5).target == "de"
     assert [Corpus.named(name) is not None for name in NAMES] == [True] * 4
     assert Corpus.named("mine.tsv") is None
     for code in bundled_sentences.LANGUAGES:
         assert Corpus.linked(code).n_gold == len(Corpus.linked(code)) >= MIN_SENTENCES[code]
     with pytest.raises(ValueError, match='"fr" \\(French\\), "de" \\(German\\), not "it"'):
         Corpus.bundled(target="it")
-    with pytest.raises(ValueError, match='not "it"'):
-        Corpus.linked("it")
-    with pytest.raises(ValueError, match="no symbols"):
-        Corpus.bundled(symbols=True, target="de")
-    with pytest.raises(CorpusError):
-        Corpus.read("linked-it")

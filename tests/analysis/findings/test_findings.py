@@ -6,22 +6,17 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from tests.analysis.small_models import shift_model, without_output
 from transformer import Translator
 from transformer.analysis.alignment.aligner_errors import (
-    ALIGNMENT_METHODS,
-    AlignerErrors,
     measure_aligners,
 )
-from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings import single_heads as single_heads_module
-from transformer.analysis.findings import word_alignment as words_module
 from transformer.analysis.findings.by_measure import published_finding
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
@@ -105,41 +100,6 @@ def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(100 * finding.figures["growth"].median())
     assert (finding.figures["low"] <= finding.figures["growth"]).all()
-
-
-def test_the_best_head_of_each_group_is_named_with_its_error(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two layers whose heads find one of four links per sentence; one head finds three."""
-    n = 40
-    heads = {method: np.ones((3, 2, 3, n)) for method in ALIGNMENT_METHODS}
-    for method in heads:
-        heads[method][2] = 4
-    heads["norms", "input"][:2, 1] = 3
-    rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
-    hits = AlignmentCounts(heads, rival, np.full(n, 4.0))
-    errors = AlignerErrors(pd.DataFrame(), hits, n, ())
-    unaligned_arguments: list[object] = []
-
-    def fake_measure_aligners(*_: object, allow_unaligned: bool = False) -> AlignerErrors:
-        unaligned_arguments.append(allow_unaligned)
-        return errors
-
-    monkeypatch.setattr(words_module, "measure_aligners", fake_measure_aligners)
-    lines = Corpus("x", Corpus.from_lines(["a\tc\t0-0"], "x").sentences * n)
-    finding = FINDINGS["norms-input"].run(translator, lines)
-    assert unaligned_arguments == [True], "words with their largest score on </s> have no link"
-    assert finding.verdict == "holds"
-    # 3 of 4 predicted and 4 gold links agree: 1 - 2 · 3 / 8.
-    assert "25.0% for norms of layer 1 (input) and 75.0% for weights" in finding.reason
-    line = finding.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
-    assert line["aer"] == pytest.approx(0.25)
-    at_output = FINDINGS["norms-output"].run(translator, lines)
-    assert at_output.verdict == "does not hold here"
-    assert unaligned_arguments == [True, True]
-    assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
-    assert unaligned_arguments[-1] is False
-    assert FINDINGS["input-layers"].run(translator, lines).verdict == "does not hold here"
 
 
 def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator) -> None:

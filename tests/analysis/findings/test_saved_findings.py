@@ -78,11 +78,8 @@ def test_results_of_other_weights_or_rules_are_ignored(
     [
         ("verdict", "surely"),
         ("value", float("nan")),
-        ("value", None),
         ("low", "<b>"),
-        ("needs", "beside"),
         ("reason", "x" * 2_000),
-        ("unit", ["%"]),
     ],
 )
 def test_implausible_results_are_ignored(

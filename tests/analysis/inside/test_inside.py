@@ -47,25 +47,6 @@ def test_the_walkthrough_visits_every_hook_point_in_order() -> None:
     assert box_list[3].shape == "n_heads × src × d_k = 4 × src × 16"
 
 
-def test_every_box_describes_its_model() -> None:
-    plain, additive = (
-        {box.name: box for box in boxes(ModelConfig(320, score=score, positions=positions))}
-        for score, positions in (("scaled_dot", "sinusoidal"), ("additive", "learned"))
-    )
-    for box in (*plain.values(), *additive.values()):
-        assert box.explanation.endswith((".", ".)"))
-        assert box.equation
-        assert box.section
-        assert box.equation.count("{") == box.equation.count("}")
-    assert "tanh" in additive["decoder.0.cross_attn.scores"].equation
-    assert "sqrt" in plain["decoder.0.cross_attn.scale"].equation
-    assert "sqrt" not in additive["decoder.0.cross_attn.scale"].equation
-    assert "infty" in plain["decoder.0.self_attn.mask"].equation
-    assert "infty" not in plain["encoder.0.self_attn.mask"].equation
-    assert "memory" in plain["decoder.0.cross_attn.key"].explanation
-    assert "learned" in additive["encoder.embed.positions"].explanation
-
-
 def test_a_box_shows_the_tensor_of_its_hook_point(
     traced_model: TracedModel, all_boxes: list[OpenedBox]
 ) -> None:
@@ -83,16 +64,6 @@ def test_an_input_equals_the_output_of_the_box_it_names(all_boxes: list[OpenedBo
     assert len(inputs) > len(by_name) / 2
     for panel in inputs:
         np.testing.assert_allclose(panel.values, by_name[panel.origin].result.values, atol=1e-12)
-
-
-def test_weights_have_the_models_parameter_names(
-    traced_model: TracedModel, all_boxes: list[OpenedBox]
-) -> None:
-    origins = {p.origin for box in all_boxes for p in box.panels if p.role == "weight"}
-    assert len(origins) > 10
-    for origin in origins:
-        module, _, name = origin.rpartition(".")
-        assert hasattr(traced_model.translator.model.get_submodule(module), name)
 
 
 def test_softmax_and_values_equal_torch(traced_model: TracedModel) -> None:
@@ -222,14 +193,8 @@ def test_missing_boxes_and_heads_are_named(traced_model: TracedModel) -> None:
         opened_box(trace, translator, "encoder.0.self_attn.query", 4)
     box = opened_box(trace, translator, "encoder.0.self_attn.query")
     assert box.head == 0
-    assert opened_box(trace, translator, "encoder.0.ffn.hidden").head is None
-    with pytest.raises(ValueError, match="has no panel 'z'; it has x, w_q, q"):
-        box.panel("z")
     with pytest.raises(ValueError, match=r"columns 0 to 5; there is no cell 0, 6\."):
         worked_steps(box.result, 0, 6)
     partial_trace = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
     with pytest.raises(KeyError, match=r"the trace has no .*self_attn_norm"):
         opened_box(partial_trace, translator, "encoder.0.ffn.add")
-    other_config = replace(trace, config={**trace.config, "n_heads": 2})
-    with pytest.raises(ValueError, match="another configuration"):
-        opened_box(other_config, translator, "encoder.0.self_attn.query")

@@ -114,27 +114,3 @@ def test_losses_equal_torchs_cross_entropy(translator: Translator) -> None:
         steps.table["guess_probability"], predictions.values.detach(), rtol=1e-4
     )
     assert list(steps.table["guess"]) == translator.vocabulary.tokens(predictions.indices)
-
-
-def test_a_step_reads_the_tokens_before_its_target(translator: Translator) -> None:
-    steps = shifted_targets(translator, TEXT, TARGET)
-    tokens = translator.vocabulary.tokens(translator.vocabulary.encode(TARGET))
-    assert list(steps.table["target"]) == tokens
-    assert tokens[-1] == "</s>"
-    assert list(steps.table.index) == list(range(1, len(tokens) + 1))
-    for t, reads in zip(steps.table.index, steps.table["reads"], strict=True):
-        assert reads == ("<s>", *tokens[: t - 1])
-    assert steps.source[-1] == "</s>"
-
-
-def test_one_pass_equals_all_single_steps(translator: Translator) -> None:
-    """Because of the causal mask, training can predict all positions in one pass."""
-    steps = shifted_targets(translator, TEXT, TARGET)
-    model, config = translator.model, translator.model.config
-    src = torch.tensor([translator.vocabulary.encode(TEXT)])
-    gold = translator.vocabulary.encode(TARGET)
-    for t, loss in zip(steps.table.index, steps.table["loss"], strict=True):
-        tgt = torch.tensor([[config.bos_id, *gold[: t - 1]]])
-        with torch.no_grad():
-            alone = model(src, tgt)[0, -1].log_softmax(-1)[gold[t - 1]]
-        assert -alone.item() == pytest.approx(loss, rel=1e-4)

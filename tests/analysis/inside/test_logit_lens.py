@@ -30,16 +30,6 @@ def token_probabilities(traced_model: TracedModel, site: str) -> np.ndarray:
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
-def test_the_lens_reads_the_stream_after_every_sublayer(
-    traced_model: TracedModel, result: Lens
-) -> None:
-    assert len(result.sites) == 1 + 3 * traced_model.trace.n_layers
-    assert result.sites[0] == "decoder.embed.hook_output"
-    assert result.titles[-1] == "layer 1, feed-forward"
-    assert result.rank.shape == (len(result.sites), len(result.rows))
-    assert result.top_probabilities.shape == (*result.rank.shape, 3)
-
-
 def test_the_last_layer_equals_the_models_prediction(
     traced_model: TracedModel, result: Lens
 ) -> None:

@@ -54,18 +54,6 @@ def test_all_cells_at_once_equal_single_cells(
     assert np.abs(cells.effects).max() > 1e-4
 
 
-def test_the_norm_is_that_of_the_removed_vector(translator: Translator, trace: Trace) -> None:
-    """Blanking changes the module's output by exactly α·f(x)."""
-    head, name = HEADS[0], "encoder.layers.0.self_attn.hook_output"
-    cells = blank_cells(translator, trace, head, [2])
-    for n, (query, key) in enumerate(cells.cells):
-        after = translator.trace(
-            TEXT, trace.predicted_ids, hooks=blanked(trace, head, query, key), names=[name]
-        )
-        change = np.linalg.norm(trace[name] - after[name], axis=-1)
-        assert change[query] == pytest.approx(cells.norms[n], rel=1e-3, abs=1e-6)
-
-
 def test_the_total_effect_is_that_on_the_own_and_on_other_rows(
     translator: Translator, trace: Trace
 ) -> None:

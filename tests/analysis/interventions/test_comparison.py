@@ -10,21 +10,10 @@ from tests.analysis.small_models import logits, with_gates
 from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.comparison import compare
-from transformer.analysis.interventions.switching import gated, switched_off, uniform
+from transformer.analysis.interventions.switching import switched_off, uniform
 
 TEXT = "A pilot paints a boat again."
 HEADS = [("encoder", 1, 2), ("cross", 1, 0), ("cross", 1, 1), ("decoder", 0, 3)]
-
-
-def test_gates_of_1_change_nothing(translator: Translator) -> None:
-    config = translator.model.config
-    same = compare(translator, TEXT, gated(config, {("cross", 0, 0): 1.0}), max_len=8)
-    assert not same.changed
-    assert same.changed_predictions == ()
-    assert same.probabilities.log_change.abs().max() < 1e-5
-    for kind in ("encoder", "decoder", "cross"):
-        assert same.attention(kind).shape == (config.n_layers, config.n_heads)
-        assert same.attention_rows(kind).max() < 1e-5
 
 
 def test_probabilities_are_those_of_the_original_tokens(translator: Translator) -> None:

@@ -86,18 +86,6 @@ def test_a_term_equals_the_score_without_the_others(
     )
 
 
-def test_the_position_term_is_the_same_for_every_sentence(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    translator = Translator(tiny_model, vocabulary)
-    first, second = (
-        score_parts(tiny_model, translator.trace(text), "encoder").parts[3]
-        for text in (TEXT, "A pilot finds bread at night.")
-    )
-    n = min(first.shape[-1], second.shape[-1])
-    np.testing.assert_allclose(first[:, :n, :n], second[:, :n, :n], atol=1e-9)
-
-
 def test_shares_ignore_constants_that_the_softmax_ignores() -> None:
     flat = [[1.0, 1.0, 1.0], [5.0, 5.0, 5.0], [-2.0, -2.0, -2.0]]
     tilted = [[0.0, 1.0, 2.0], [3.0, 1.0, 2.0], [7.0, 7.0, 7.0]]
@@ -137,20 +125,6 @@ def test_all_four_terms_together_give_the_heads_attention(
             kind, parts.tokens, parts.parts.sum(axis=0)[None].repeat(4, 0), parts.scores
         )
         np.testing.assert_allclose(summed.weights_by_part()[0], trace.weights(kind, 0), atol=1e-5)
-
-
-def test_the_table_names_query_and_key_of_every_row(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
-    translator = Translator(tiny_model, vocabulary)
-    result = score_parts(tiny_model, translator.trace(TEXT)).to_frame()
-    assert list(result.columns) == ["head", *PARTS, "position", "content"]
-    assert result["head"].tolist() == [0, 1, 2, 3]
-    np.testing.assert_allclose(result[list(PARTS)].sum(axis=1), 1)
-    np.testing.assert_allclose(result["position"] + result["content"], 1)
-    np.testing.assert_allclose(
-        result["position"], result["content-position"] + result["position-position"]
-    )
 
 
 def test_scores_that_cannot_be_split_are_refused(

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.analysis.small_models import shift_model
-from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations, words_of
 from transformer.analysis.roles import corpus_tokens
@@ -126,13 +125,3 @@ def test_a_head_is_syntactic_if_10_points_above_the_best_offset(measured: HeadMe
             c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder"
         )
         assert "syntactic" not in {role.group for role in with_few_rows.met}
-
-
-def test_an_untrained_model_can_be_measured(translator: Translator) -> None:
-    measured_heads = measure_heads(translator, Corpus.bundled(60))
-    table = measured_heads.table()
-    assert (
-        table.query("kind != 'encoder'")[list(corpus_tokens.SOURCE_RELATIONS)].isna().all(axis=None)
-    )
-    shares = table.query("kind == 'encoder'")[["verb_subject", "pieces"]].to_numpy()
-    assert ((shares >= 0) & (shares <= 1)).all()

@@ -203,17 +203,6 @@ def test_a_head_with_a_fixed_offset_is_completely_positional(vocabulary: Vocabul
     )
 
 
-def test_strongest_sentences_come_first(measured: HeadMeasures) -> None:
-    strongest = measured.strongest("encoder", 1, 2, "entropy", n=3)
-    values = measured.values["encoder"]["entropy"][1, 2]
-    assert [number for number, _ in strongest] == np.argsort(-values)[:3].tolist()
-    assert [value for _, value in strongest] == [values[number] for number, _ in strongest]
-    # Only two sentences have a repeated word.
-    rows = measured.rows["encoder"]["duplicate"]
-    duplicate_sentences = measured.strongest("encoder", 0, 0, "duplicate")
-    assert {number for number, _ in duplicate_sentences} == set(np.flatnonzero(rows))
-
-
 def test_missing_targets_are_greedy_translations(
     translator: Translator, measured: HeadMeasures, corpus: Corpus
 ) -> None:

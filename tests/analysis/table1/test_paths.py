@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer.analysis.table1 import paths
-from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, layer_stack
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 
 def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
@@ -43,21 +43,6 @@ def test_path_lengths_from_gradients_equal_a_graph_search(
     assert [set(row.nonzero().flatten().tolist()) for row in field] == search_by_offsets(
         name, n, 4, k, r
     )
-
-
-@pytest.mark.parametrize("name", paths.STACKS)
-@pytest.mark.parametrize(("n", "k", "r"), [(14, 3, 5), (11, 5, 3)])
-def test_inputs_affect_outputs_from_the_path_length_on(name: str, n: int, k: int, r: int) -> None:
-    """The layers run forward twice, without gradients and in the order of a model."""
-    needed = int(paths.layers_needed(name, n, k, r))
-    for depth in (needed - 1, needed):
-        layers = [layer.double() for layer in layer_stack(name, LayerConfig(4, k=k, r=r), depth)]
-        states = torch.randn(1, n, 4, dtype=torch.float64)
-        changed_states = states.clone()
-        changed_states[0, 0] += 1
-        for layer in layers:
-            states, changed_states = layer(states), layer(changed_states)
-        assert bool((states[0, -1] != changed_states[0, -1]).any()) == (depth == needed)
 
 
 @pytest.mark.parametrize("name", paths.STACKS)
@@ -120,10 +105,3 @@ def test_recurrent_steps_are_counted_by_their_tanh() -> None:
     assert (
         paths.recurrent_steps(9) == sum("Tanh" in type(node).__name__ for node in recorded) - 1 == 8
     )
-
-
-def test_the_table_has_a_row_per_stack_and_length() -> None:
-    table = paths.path_length_table((2, 9), k=3, r=5)
-    assert len(table) == 2 * len(paths.STACKS)
-    assert table["measured"].tolist() == table["formula"].tolist()
-    assert table["chain"].notna().sum() == 2 * len(TABLE1_LAYERS)
