@@ -40,9 +40,6 @@ def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     file.unlink()
     with pytest.raises(ValueError, match=r"mine\.toml cannot be read: .*No such file"):
         Limits.load()
-    monkeypatch.delenv("HEADS_UP_LIMITS")
-    monkeypatch.setattr("transformer.jobs.limits.APP_FOLDER", tmp_path)
-    assert Limits.load() == Limits()  # no file exists, and none is required
     assert 1 <= Limits().processes <= cores()
 
 
@@ -50,20 +47,13 @@ def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ("content", "message"),
     [
         ("workers 2", r"limits\.toml cannot be read: .*line 1"),
-        (b"\xff\xfe", r"limits\.toml cannot be read"),
         ("worker = 2", r"limits\.toml: Limits has no field 'worker'; did you mean 'workers'"),
         ("workers = 1.5", r"limits\.toml: workers must be a whole number, not 1\.5"),
-        ("workers = true", "workers must be a whole number, not True"),
         ("workers = -1", "workers must be 0 to 64, not -1"),
-        ("workers = 65", "workers must be 0 to 64, not 65"),
-        ("nice = 20", "nice must be 0 to 19, not 20"),
         ("queued = 0", "queued must be at least 1, not 0"),
         ("memory = 1", "memory must be at least 500,000,000, not 1"),
         ("minutes = nan", "minutes must be a finite number, not nan"),
-        ("minutes = inf", "minutes must be a finite number, not inf"),
-        ('minutes = "two"', "minutes must be a finite number, not 'two'"),
         ('teacher_token = "short"', "teacher_token must have 12 to 200 characters, or none"),
-        ("teacher_token = 3141592653589", 'teacher_token must be text in "quotes"$'),
         ('frame_ancestors = "https://a.example; x"', "has 'https://a.example;'; an origin is like"),
     ],
 )
@@ -169,8 +159,6 @@ def test_remote_schedulers_need_keys(address: str, key_folder: str) -> None:
     [
         ({"executor": "ray"}, 'executor must be "dask", or ""'),
         ({"executor": "dask"}, "scheduler must be an address such as"),
-        ({"executor": "dask", "scheduler": "127.0.0.1:8786"}, "such as tls://"),
-        ({"executor": "dask", "scheduler": "tcp://127.0.0.1:99999"}, "such as tls://"),
         ({"executor": "dask", "scheduler": "tcp://10.0.0.5:8786"}, "is not encrypted"),
         ({"executor": "dask", "scheduler": "tcp://localhost.evil.org:1"}, "is not encrypted"),
         ({"scheduler": "tcp://127.0.0.1:8786"}, 'add executor = "dask"'),

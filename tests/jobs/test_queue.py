@@ -83,25 +83,6 @@ def test_an_interrupted_run_names_the_step_that_it_continues_from(
     )
 
 
-def test_runs_of_a_killed_worker_are_queued_again(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs = make_idle_jobs()
-    name, other_run = submit_run(jobs, "a", "ann"), submit_run(jobs, "b", "bob")
-    queue = jobs.queue
-    claim, second = queue.claim_next("worker"), queue.claim_next("another")
-    assert claim
-    assert second
-    assert jobs.run(name).status == "running"
-    claim.lock.close()
-    assert jobs.run(name).reason == f"interrupted at step 0; {RESTART_TEXT} when a worker is free"
-    assert jobs.run(other_run).status == "running"
-    jobs.delete(other_run, "bob")
-    assert not jobs.runs("bob")
-    assert (queue.root / other_run).exists()  # while the lock is held
-    second.lock.close()
-    jobs.runs()
-    assert not (queue.root / other_run).exists()
-
-
 def test_a_killed_run_of_the_command_line_has_failed(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     run = RunFolder(jobs.queue.root / "cats")

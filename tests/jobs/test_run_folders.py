@@ -85,9 +85,7 @@ def test_a_run_reads_only_its_own_files(make_idle_jobs: MakeIdleJobs) -> None:
         make_idle_jobs().submit(FilesRun(train=("/etc/passwd",), **model_and_training), "ann")
 
 
-@pytest.mark.parametrize(
-    "failing_file", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
-)
+@pytest.mark.parametrize("failing_file", ["config.json", "pairs.tsv", "rename"])
 def test_a_full_disk_leaves_no_partial_run(
     failing_file: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,31 +11,6 @@ import pytest
 from tests.jobs.conftest import IdleExecutor, MakeIdleJobs, run_config
 from transformer.jobs import Computation, ComputationService, JobError
 from transformer.jobs.computation import CAPACITY, KIND, MAX_PER_VISITOR
-from transformer.jobs.shares import Requester, check_quotas
-
-
-@pytest.mark.parametrize(
-    ("holders", "requester", "message"),
-    [
-        ("A A A A", "A", ""),
-        ("A A A A A", "A", "address 5 and this app allows 5: wait"),
-        ("A A A A A B B B B B", "B", "address 5 and this app allows 5: wait"),
-        ("A A A A A B B B B B", "C", "10 and this app allows 10: wait"),
-        ("A A A A A B B B B -", "-", "10 and this app allows 10: wait"),
-        ("A A A A - - - - -", "-", ""),  # an unknown address has no quota
-    ],
-)
-def test_an_address_gets_half_of_the_queue(holders: str, requester: str, message: str) -> None:
-    existing = [
-        Requester(f"cookie {n}", address.strip("-")) for n, address in enumerate(holders.split())
-    ]
-    new = Requester("another", requester.strip("-"))
-    quotas = {"address": (5, "address {}"), "total": (10, "{}")}
-    if not message:
-        check_quotas(existing, new, "wait", **quotas)
-        return
-    with pytest.raises(JobError, match=f"^{message}$"):
-        check_quotas(existing, new, "wait", **quotas)
 
 
 def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(
@@ -97,12 +72,11 @@ def test_one_visitor_cannot_fill_the_queue(tmp_path: Path, service: ComputationS
         submit(service, "more", "of unknown origin")
 
 
-def test_abandoned_requests_are_dropped_first(service: ComputationService) -> None:
+def test_abandoned_requests_are_dropped_first(service: ComputationService, tmp_path: Path) -> None:
     running, waiting, polled = (submit(service, name, name) for name in ("r", "w", "p"))
     long_ago = time.time() - KIND.abandoned_after - 1
     for key in (running, waiting):
-        os.utime(service._folder(key).path / "job.json", (long_ago, long_ago))
-    assert service.queue.is_abandoned(service._folder(running))
+        os.utime(tmp_path / ".results" / key / "job.json", (long_ago, long_ago))
     submit(service, "new", "new")
     statuses = [service.status(key).status for key in (running, waiting, polled)]
     assert statuses == ["running", "absent", "waiting"]  # its worker ends the running one

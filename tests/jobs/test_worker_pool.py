@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -28,9 +27,8 @@ from tests.jobs.conftest import (
     start_workers,
     wait_until,
 )
-from tests.jobs.fake_computations import TIMEOUT_SECONDS
-from transformer.jobs import Jobs, Limits, worker
-from transformer.jobs.folder import JobFolder
+from tests.jobs.fake_computations import TIMEOUT_SECONDS, wait_for
+from transformer.jobs import Jobs, Limits
 
 
 def starts(jobs: Jobs, name: str) -> list[int]:
@@ -233,37 +231,21 @@ def test_a_run_that_takes_the_machine_down_three_times_fails(make_idle_jobs: Mak
     assert lose_worker() == "queued"
 
 
-def test_a_run_is_queued_again_when_the_disk_has_space(
-    make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worker tries until the final state is written; otherwise the run would seem to train."""
-    jobs = make_idle_jobs()
-    name = jobs.submit(run_config(), "ann")
-    queue = jobs.queue
-    claim = queue.claim_next("worker")
-    assert claim is not None
-    errors = iter([OSError(28, "No space left on device")] * 3)
-    change_state = JobFolder.change_state
-
-    def write_on_full_disk(folder: JobFolder, *arguments: Any) -> None:
-        for error in errors:
-            assert folder.is_held
-            raise error
-        change_state(folder, *arguments)
-
-    monkeypatch.setattr(JobFolder, "change_state", write_on_full_disk)
-    monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
-    reports = io.StringIO()
-    worker.Worker(queue, "worker", reports)._release(claim, OSError(28, "No space left on device"))
-    # The page shows the reason while the state cannot be written.
-    *problems, solved = map(json.loads, reports.getvalue().splitlines())
-    problem = "the end of a job cannot be stored: No space left on device"
-    assert [report["error"] for report in problems] == [problem] * 3
-    assert solved == {"error": ""}
-    info = jobs.run(name)
+def test_the_end_of_a_run_is_stored_as_soon_as_that_is_possible(make_jobs: MakeJobs) -> None:
+    """A folder in place of state.json cannot be replaced. The worker tries until the final state is
+    written, and reports the problem meanwhile; otherwise the run would seem to train."""
+    jobs = start_workers(make_jobs())
+    name = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
+    wait_until(jobs, name, lambda info: info.step >= 2)
+    state = jobs.folder(name).path / "state.json"
+    state.unlink()
+    (state / "in the way").mkdir(parents=True)
+    wait_for(lambda: "the end of a job cannot be stored" in jobs.startup_error())
+    assert jobs.folder(name).is_held
+    shutil.rmtree(state)
+    info = wait_until(jobs, name, lambda info: "could not be written" in info.reason)
     assert info.status == "failed"
-    assert "No space left on device" in info.reason
-    assert not jobs.folder(name).is_held
+    wait_for(lambda: jobs.startup_error() == "")
 
 
 def test_thirty_simultaneous_requests_in_two_apps_are_all_trained(make_jobs: MakeJobs) -> None:
@@ -292,11 +274,8 @@ def test_thirty_simultaneous_requests_in_two_apps_are_all_trained(make_jobs: Mak
     assert {info.turn for info in apps[0].runs()} == {*range(1, 31)}
 
 
-def test_a_second_worker_starts_for_a_waiting_run(
-    make_jobs: MakeJobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("transformer.jobs.limits.cores", lambda: 2)
-    monkeypatch.setattr("transformer.jobs.limits.machine_memory", lambda: 8e9)
+@pytest.mark.skipif(Limits().processes < 2, reason="this machine trains one run at a time")
+def test_a_second_worker_starts_for_a_waiting_run(make_jobs: MakeJobs) -> None:
     jobs = start_workers(make_jobs(workers=0))
     first = jobs.submit(run_config(steps=4000, step_seconds=0.01), "ann")
     wait_until(jobs, first, lambda info: info.step > 0)
