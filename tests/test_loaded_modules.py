@@ -58,3 +58,13 @@ def test_supervising_processes_do_not_import_torch() -> None:
     loaded = _loaded("; ".join(f"import transformer.{name}" for name in supervisors))
     assert "torch" not in loaded
     assert "transformer.jobs.worker" in loaded
+
+
+def test_counting_multiplications_loads_no_compiler(warm_path: str) -> None:
+    """The compiler would cost the server a second and 80 MB."""
+    program = """
+from transformer.analysis.table1.complexity import count_multiplications
+for name in ("self-attention", "recurrent"):
+    count_multiplications(name, 8, 8)
+"""
+    assert "torch._dynamo" not in _loaded(program, warm_path)

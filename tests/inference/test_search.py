@@ -63,14 +63,6 @@ def test_recorded_probabilities_equal_the_softmax_of_the_model(k: int) -> None:
         assert ids[:, 0].tolist() == sequence.ids
 
 
-@pytest.mark.parametrize("limit", [1, 2, 7])
-def test_no_output_is_longer_than_its_limit(limit: int) -> None:
-    outputs = SequenceDecoder(models.copier()).run(models.many_sources(8), Decoding(max_len=limit))
-    assert max(len(output.decoded.ids) for output in outputs) == limit
-    for output in outputs:
-        assert output.decoded.finished == (output.decoded.ids[-1] == 2)
-
-
 def test_control_tokens_are_never_generated() -> None:
     """The model prefers padding, start and unknown tokens."""
     model = models.untrained()

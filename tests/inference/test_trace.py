@@ -42,10 +42,6 @@ def test_labels_are_input_and_predicted_tokens(trace: Trace, translator: Transla
     ):
         assert trace.labels(kind) == (rows, columns)
         assert trace.weights(kind, 1).shape == (4, len(rows), len(columns))
-    vocabulary = translator.vocabulary
-    assert vocabulary.tokens(trace.src_ids) == list(trace.src_tokens)
-    assert vocabulary.tokens(trace.tgt_ids) == list(trace.tgt_tokens)
-    assert vocabulary.tokens(trace.predicted_ids) == list(trace.predicted_tokens)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -175,13 +175,10 @@ def test_invalid_and_unprotected_clusters_are_refused(values: dict[str, str], me
         (1, 8e9, 0, 1, 1),
         (2, 8e9, 0, 2, 2),
         (2, 3e9, 0, 1, 2),
-        (3, 8e9, 0, 2, 2),
         (4, 8e9, 0, 2, 2),
-        (4, 3e9, 0, 2, 2),
         (8, 8e9, 0, 4, 2),
         (2, 8e9, 1, 1, 2),  # set by the operator
         (2, 8e9, 2, 2, 1),
-        (2, 8e9, 4, 4, 1),
     ],
 )
 def test_the_number_of_runs_and_threads_follows_cores_and_memory(

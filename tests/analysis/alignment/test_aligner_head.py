@@ -71,17 +71,6 @@ def test_the_mean_error_over_gold_sets_chooses_the_head(tiny_errors: AlignerErro
     assert [gold_set.name for gold_set in chosen.gold] == ["one", "two"]
 
 
-def test_saving_and_loading_give_the_same_head(tiny_errors: AlignerErrors, folder: Path) -> None:
-    chosen = choose_aligner_head([tiny_errors], ["gold set"], ["its annotators"])
-    assert load_head(folder) is None
-    save_aligner_head(folder, chosen)
-    reloaded = load_head(folder)
-    assert reloaded is not None
-    assert replace(reloaded, gold=()) == replace(chosen, gold=())
-    for name, error in chosen.gold[0].head.items():
-        assert reloaded.gold[0].head[name] == pytest.approx(error, abs=1e-4)
-
-
 CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "other weights": lambda values: values.update(checkpoint="0" * 16),
     "no such head": lambda values: values.update(head=99),
