@@ -11,7 +11,6 @@ from playwright.sync_api import FloatRect, Locator, Page
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer.figures import PackedTrace, explorer_page
-from transformer.figures.views import page as view_page
 
 Numbers = npt.NDArray[np.float64]
 
@@ -137,11 +136,6 @@ def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
     path = folder / f"download{Path(download.value.suggested_filename).suffix}"
     download.value.save_as(path)
     return download.value.suggested_filename, path
-
-
-def open_script(page: Page, folder: Path, start: str) -> Page:
-    """Open a page with a test script that imports modules of `client/`."""
-    return open_html(page, folder, view_page(start))
 
 
 def head(kind: str, layer: int, number: int, trace: FakeTrace = TRACE) -> Numbers:

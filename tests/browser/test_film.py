@@ -62,11 +62,6 @@ def check_step(page: Page, step: int, kind: str = "cross", layer: int = 1, head:
     )
 
 
-def layers_on_screen(page: Page) -> list[str]:
-    """Return the number of the layer in front of each row of small pictures."""
-    return page.locator(".hu-film .hu-grid .hu-row").all_inner_texts()
-
-
 def check_steps_are_selected(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     check_step(page, 100)
@@ -75,16 +70,12 @@ def check_steps_are_selected(page: Page, tmp_path: Path) -> None:
         "Layer 2, head 3: reads backwards. 100% of the rows"
     )
     slider(page).focus()
-    for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
-        page.keyboard.press(key)
-        check_step(page, step)
-    page.keyboard.press("End")
-    check_step(page, 100)
+    for button in (slider(page), page.get_by_role("button", name="Play")):
+        button.focus()
+        for key, step in [("ArrowLeft", 64), ("Home", 0), ("ArrowRight", 1), ("End", 100)]:
+            page.keyboard.press(key)
+            check_step(page, step)
     expect(slider(page)).to_have_attribute("aria-valuetext", "step 100")
-    page.get_by_role("button", name="Play").focus()
-    for key, step in [("ArrowLeft", 64), ("Home", 0), ("ArrowRight", 1), ("End", 100)]:
-        page.keyboard.press(key)
-        check_step(page, step)
     slider(page).fill("3")
     check_step(page, 4)
     strip = page.locator(".hu-strip")
@@ -100,24 +91,6 @@ def check_steps_are_selected(page: Page, tmp_path: Path) -> None:
     header, rows = table(page)
     assert header[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
     assert len(rows) == 5
-
-
-def check_a_picture_has_its_weights(page: Page, tmp_path: Path) -> None:
-    open_film(page, tmp_path, step=0)
-    picture = page.get_by_role("radio", name="layer 2, head 3").locator("canvas")
-    read_pixels = """(node) => {
-      const copy = new OffscreenCanvas(node.width, node.height);
-      const pen = copy.getContext("2d", { willReadFrequently: true });
-      pen.drawImage(node, 0, 0);
-      return [...pen.getImageData(0, 0, copy.width, copy.height).data];
-    }"""
-    before = picture.evaluate(read_pixels)
-    slider(page).fill("9")
-    after = np.array(picture.evaluate(read_pixels)).reshape(6, 8, 4)
-    assert before != after.ravel().tolist()
-    # The greatest weight is darkest.
-    dark = after[..., :3].sum(-1).argmin(-1)
-    np.testing.assert_array_equal(dark, FRAMES[100]["0.cross"][1, 2].argmax(-1))
 
 
 def check_playing(page: Page, tmp_path: Path) -> None:
@@ -164,6 +137,8 @@ def check_a_film_keeps_its_head_and_step_when_redrawn(page: Page, tmp_path: Path
     check_step(page, 100)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     page.get_by_role("radio", name="layer 1, head 2").click()
+    layers = page.locator(".hu-film .hu-grid .hu-row")
+    expect(layers).to_have_text(["1", "2"])
     remount = """() => {
       document.querySelector(".hu").remove();
       window.view.close();
@@ -180,22 +155,7 @@ def check_a_film_keeps_its_head_and_step_when_redrawn(page: Page, tmp_path: Path
     page.evaluate(remount)
     show_steps(page, [*STEPS, 128], name="another")
     check_step(page, 128)
-
-
-def check_the_clearest_layer_is_first_when_a_run_has_ended(page: Page, tmp_path: Path) -> None:
-    open_html(page, tmp_path, view_page(START))
-    show_steps(page, STEPS, name="a-run", ended=False)
-    check_step(page, 100)  # of layer 1, head 2
-    assert layers_on_screen(page) == ["1", "2"]
-    show_steps(page, STEPS, name="a-run")
-    check_step(page, 100)
-    assert layers_on_screen(page) == ["2", "1"]
-    first = page.get_by_role("radio").first
-    expect(first).to_have_attribute("aria-label", "layer 2, head 1")
-    page.get_by_role("radio", name="layer 2, head 3").press("ArrowDown")
-    check_step(page, 100, layer=0)
-    page.get_by_role("button", name="Decoder self-attention", exact=True).click()
-    assert layers_on_screen(page) == ["1", "2"], "its clearest head is in layer 1"
+    expect(layers).to_have_text(["2", "1"])  # an ended run: the layer of the clearest head is first
 
 
 def check_a_growing_film(page: Page, tmp_path: Path) -> None:
@@ -205,11 +165,6 @@ def check_a_growing_film(page: Page, tmp_path: Path) -> None:
     show_steps(page, STEPS)
     check_step(page, 100, layer=0, head=2)
     expect(page.get_by_role("radio", name="layer 1, head 3")).to_be_focused()
-
-    open_film(page, tmp_path, step=32)
-    check_step(page, 32)
-    show_steps(page, [step for step in STEPS if step != 32])
-    check_step(page, 16)
 
     open_film(page, tmp_path, [])
     expect(page.get_by_text("No picture yet")).to_be_visible()
@@ -225,10 +180,8 @@ def test_a_film_is_played_scrubbed_and_keeps_its_place_while_it_grows(
     page: Page, tmp_path: Path
 ) -> None:
     check_steps_are_selected(page, tmp_path)
-    check_a_picture_has_its_weights(page, tmp_path)
     check_playing(page, tmp_path)
     check_a_film_keeps_its_head_and_step_when_redrawn(page, tmp_path)
-    check_the_clearest_layer_is_first_when_a_run_has_ended(page, tmp_path)
     check_a_growing_film(page, tmp_path)
     page.emulate_media(reduced_motion="reduce")
     open_html(page, tmp_path, view_page(START))

@@ -1,5 +1,5 @@
-"""The Model view: small pictures of all heads with a measure, as computed with numpy; a click
-enlarges one."""
+"""The Model view: small pictures of all heads, sorted by a measure; `tests/figures/test_drawn.py`
+checks the measures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explorer_file import (
@@ -32,10 +31,6 @@ TRACE = fake_trace(SRC, TGT, layers=LAYERS, heads=HEADS, encoder=ENCODER.astype(
 Numbers = npt.NDArray[np.float64]
 
 
-def weights(kind: str) -> Numbers:
-    return np.stack([TRACE.weights(kind, layer) for layer in range(LAYERS)]).astype(np.float64)
-
-
 def measured(kind: str, measure: str) -> Numbers:
     """Return a measure of all heads, (layers, heads)."""
     return np.stack([measure_heads(TRACE, kind, layer)[measure] for layer in range(LAYERS)])
@@ -43,10 +38,6 @@ def measured(kind: str, measure: str) -> Numbers:
 
 def section(page: Page, kind: str) -> Locator:
     return page.locator(f".hu-model section[data-kind={kind}]")
-
-
-def head(page: Page, kind: str, layer: int, number: int) -> Locator:
-    return section(page, kind).get_by_role("radio", name=f"layer {layer + 1}, head {number + 1}")
 
 
 def thumbnail_pixels(picture: Locator) -> Numbers:
@@ -63,42 +54,25 @@ def thumbnail_pixels(picture: Locator) -> Numbers:
     return np.array(data, float).reshape(height, width, 4)
 
 
-def test_all_heads_are_measured_sorted_and_exported(page: Page, tmp_path: Path) -> None:
+def test_all_heads_are_drawn_sorted_and_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="entropy")
     colours = colour_scale(page)
     for kind in KINDS:
         assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
-        for layer, number in [(0, 0), (1, 2), (2, 3)]:
-            levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
-            displayed = thumbnail_pixels(head(page, kind, layer, number))
-            if kind == "decoder":
-                future = np.triu(np.ones(levels.shape, bool), 1)
-                assert (displayed[future] == 0).all()
-                displayed, levels = displayed[~future], levels[~future]
-            np.testing.assert_array_equal(displayed, colours[levels])
-    for name in ("entropy", "first"):
-        page.get_by_label("Number below each head").select_option(name)
-        all_values = []
-        for kind in KINDS:
-            chips = section(page, kind).locator(".hu-chip-value").all_inner_texts()
-            expected = measured(kind, name).ravel()
-            np.testing.assert_allclose([float(text) for text in chips], expected, atol=0.0051)
-            all_values.append(expected)
-        expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
-        caption = page.locator(".hu-model .hu-legend strong").inner_text()
-        assert [float(word) for word in caption.split() if word[0].isdigit()] == pytest.approx(
-            [np.min(all_values), np.max(all_values)], abs=0.0051
-        )
-
+        levels = np.rint(np.sqrt(TRACE.weights(kind, 1)[2]) * 255).astype(int)
+        picture = section(page, kind).get_by_role("radio", name="layer 2, head 3")
+        displayed = thumbnail_pixels(picture)
+        if kind == "decoder":
+            future = np.triu(np.ones(levels.shape, bool), 1)
+            assert (displayed[future] == 0).all(), "a masked cell is coloured"
+            displayed, levels = displayed[~future], levels[~future]
+        np.testing.assert_array_equal(displayed, colours[levels])
     open_explorer(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
     for kind in KINDS:
         order = np.argsort(-measured(kind, "distance").ravel(), kind="stable")
         names = [f"L{i // HEADS + 1}·H{i % HEADS + 1}" for i in order]
         expect(section(page, kind).locator(".hu-head-name")).to_have_text(names)
-        first = section(page, kind).get_by_role("radio").first
-        layer, number = divmod(int(order[0]), HEADS)
-        expect(first).to_have_attribute("aria-label", f"layer {layer + 1}, head {number + 1}")
     # The arrow keys follow the displayed order.
     buttons = section(page, "encoder").get_by_role("radio")
     buttons.nth(5).focus()
@@ -110,17 +84,10 @@ def test_all_heads_are_measured_sorted_and_exported(page: Page, tmp_path: Path) 
     page.get_by_label("Number below each head").select_option("last")
     names, rows = table(page)
     assert len(rows) == len(KINDS) * LAYERS * HEADS
-    last = names.index("last")
     for kind in KINDS:
         kind_rows = [row for row in rows if row[0] == kind]
-        assert [float(row[last]) for row in kind_rows] == sorted(
-            [float(row[last]) for row in kind_rows], reverse=True
-        )
-        for row in kind_rows:
-            layer, number = int(row[1]), int(row[2])
-            for name, measure in (("entropy (bits)", "entropy"), ("first", "first")):
-                expected = measured(kind, measure)[layer, number]
-                assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
+        values = [float(row[names.index("last")]) for row in kind_rows]
+        assert values == sorted(values, reverse=True)
         # Cross-attention has no such measure, as its keys are another text.
         is_empty = [row[names.index("previous")] == "" for row in kind_rows]
         assert all(is_empty) if kind == "cross" else not any(is_empty)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.explorer_file import open_explorer, open_html
@@ -42,13 +41,9 @@ def test_a_word_is_pinned_in_all_heads_and_its_strongest_head_opens(
         panel.get_by_role("button", name=label, exact=True).click()
         sections = panel.locator("section[data-kind]")
         expect(sections).to_have_count(len(kinds))
-        titles = sections.get_by_role("radio").evaluate_all("nodes => nodes.map((n) => n.title)")
-        assert len(titles) == len(kinds) * LAYERS * HEADS
-        all_weights = [float(title.rsplit(", ", 1)[1]) for title in titles]
-        displayed = panel.locator(".hu-pinweight").all_inner_texts()
-        assert [float(text.strip("> ")) for text in displayed] == pytest.approx(
-            sorted(all_weights, reverse=True)[:5], abs=0.001
-        )
+        expect(sections.get_by_role("radio")).to_have_count(len(kinds) * LAYERS * HEADS)
+        weights = [float(t.strip("> ")) for t in panel.locator(".hu-pinweight").all_inner_texts()]
+        assert weights == sorted(weights, reverse=True), "the strongest head is not the first"
 
     open_explorer(page, tmp_path, TRACE, view="model", way="to")
     pin(page, "umbrella")

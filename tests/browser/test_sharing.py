@@ -10,7 +10,7 @@ from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 
 
-def test_share_copies_the_link_and_says_what_it_shows(app: str, new_page: NewPage) -> None:
+def test_share_copies_the_link_and_a_view_has_its_keys(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
@@ -22,6 +22,15 @@ def test_share_copies_the_link_and_says_what_it_shows(app: str, new_page: NewPag
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     page.keyboard.press("Escape")
     expect(message).to_be_hidden()
+    # The keys of a view work in the shadow root in which Streamlit mounts it.
+    canvas = page.locator(".hu-canvas").first
+    canvas.focus()
+    page.keyboard.press("h")
+    expect(page.locator(".hu-title")).to_have_text("Layer 2, head 2")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Help")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(canvas).to_be_focused()
 
 
 def test_a_printed_page_has_the_view_without_controls(app: str, new_page: NewPage) -> None:

@@ -6,9 +6,6 @@ import json
 import os
 import re
 import shutil
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -71,82 +68,21 @@ def test_wrong_input_and_hostile_links_get_one_sentence_and_a_working_page(
     page.locator(".hu-lesson-panel").wait_for(state="attached")
 
 
-def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
-    """Copy the site to `folder`, with another file of weights for its first model."""
-    shutil.copytree(site, folder, copy_function=os.link)
-    file = folder / "models" / "en-fr" / "model.safetensors"
-    file.unlink()
-    file.write_bytes(content)
-
-
-def _check_an_interrupted_download(
-    site: Path, new_page: NewPage, weights: bytes, en_fr: Translator
+def test_a_truncated_model_is_reported_and_typing_fetches_a_failed_one_again(
+    site: Path, site_address: str, new_page: NewPage, tmp_path: Path, en_fr: Translator
 ) -> None:
-    """Check that it continues where it ended."""
-    ranges: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if not self.path.startswith("/models/en-fr/model.safetensors"):
-                return super().do_GET()
-            ranges.append(self.headers.get("Range", ""))
-            if len(ranges) == 2:
-                return self.send_error(503)
-            start = int(re.sub(r"\D", "", ranges[-1]) or 0)
-            self.send_response(206 if start else 200)
-            self.send_header("Content-Length", str(len(weights) - start))
-            self.end_headers()
-            self.wfile.write(weights[start : None if start else len(weights) // 2])
-            return None
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("localhost", 0), partial(Handler, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        browser = new_page(alone=True).context.browser
-        assert browser is not None
-        page = browser.new_context().new_page()  # not the fixture's, as errors are expected
-        page.set_default_timeout(ELEMENT_TIMEOUT_MS)
-        page.goto(f"http://localhost:{server.server_port}/")
-        problem = page.locator(".hu-live-loading [role=status]")
-        expect(problem).to_contain_text("try again to continue")
-        field = page.get_by_label("Your sentence, in English")
-        field.fill("Hello.")
-        expect(problem).to_contain_text("the server answers 503")
-        expect(page.locator(".hu-live-bar")).to_be_hidden()
-        page.reload()
-        field.fill(TEXT)
-        expected = en_fr.translate(TEXT, method="greedy").text
-        words = page.get_by_role("group", name=re.compile("Translated words"))
-        expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-        assert ranges[0] == ""
-        assert int(re.sub(r"\D", "", ranges[-1])) >= len(weights) // 4
-        page.context.close()
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def test_a_damaged_or_truncated_model_is_reported_and_an_interrupted_download_continues(
-    site: Path, new_page: NewPage, tmp_path: Path, en_fr: Translator
-) -> None:
-    weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
-    damaged = bytes([*weights[:-1], weights[-1] ^ 1])
-    _copy_with_weights(site, tmp_path / "damaged", damaged)
-    with http_server(tmp_path / "damaged") as site_address:
-        page = new_page(alone=True)
-        page.goto(site_address)
-        expect(page.get_by_role("status").filter(has_text="is damaged; reload")).to_be_visible()
-    _copy_with_weights(site, tmp_path / "truncated", weights[:100_000])
-    with http_server(tmp_path / "truncated") as site_address:
+    """`tests/figures/scripts/model-files.test.js` checks damaged files and cut downloads."""
+    weights = Path("models/en-fr/model.safetensors")
+    shutil.copytree(site, tmp_path / "truncated", copy_function=os.link)
+    (tmp_path / "truncated" / weights).unlink()
+    (tmp_path / "truncated" / weights).write_bytes((site / weights).read_bytes()[:100_000])
+    with http_server(tmp_path / "truncated") as address:
         page = new_page(alone=True)
         vocabulary_requests: list[Route] = []
         page.context.route(
             re.compile(r"/vocabulary\.model\?"), lambda route: vocabulary_requests.append(route)
         )
-        page.goto(site_address)
+        page.goto(address)
         status = page.get_by_role("status").filter(has_text="must have")
         expect(status).to_be_visible()
         with page.expect_response(re.compile(r"/vocabulary\.model\?")):
@@ -157,9 +93,28 @@ def test_a_damaged_or_truncated_model_is_reported_and_an_interrupted_download_co
         expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()
         page = new_page(alone=True)
         page.add_init_script("delete window.Worker")
-        page.goto(site_address)
+        page.goto(address)
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
-    _check_an_interrupted_download(site, new_page, weights, en_fr)
+
+    browser = new_page(alone=True).context.browser
+    assert browser is not None
+    page = browser.new_context().new_page()  # not the fixture's, as errors are expected
+    page.set_default_timeout(ELEMENT_TIMEOUT_MS)
+    requests = iter([503])
+
+    def answer(route: Route) -> None:
+        status = next(requests, None)
+        route.fulfill(status=status) if status else route.continue_()
+
+    page.context.route(re.compile(r"/model\.safetensors"), answer)
+    page.goto(site_address)
+    problem = page.locator(".hu-live-loading [role=status]")
+    expect(problem).to_contain_text("the server answers 503")
+    page.get_by_label("Your sentence, in English").fill(TEXT)
+    words = page.get_by_role("group", name=re.compile("Translated words"))
+    expected = en_fr.translate(TEXT, method="greedy").text
+    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+    page.context.close()
 
 
 def test_the_site_works_where_storage_is_forbidden_and_says_so(

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import re
-from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import wait_for_address
-from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
-from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.figures.views import view_page
 from transformer.ui.pages.research import EXPERIMENTS
 
 FIELDS = {"experiment": "roles", "sentences": "3", "exact": "1"}
@@ -22,39 +16,6 @@ FIELDS = {"experiment": "roles", "sentences": "3", "exact": "1"}
 
 def experiment_address(app: str, **params: str) -> str:
     return f"{app}/research?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **params}.items())
-
-
-def test_colours_follow_the_numbers_and_keys_move_the_selection(
-    new_page: NewPage, tmp_path: Path
-) -> None:
-    values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
-    labels = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
-    grid = Grid("cross", values, [["", "↔", ""], ["", "", "="]], labels)
-    data = headgrid_data([grid], low=0, high=4, legend="<b>bits", selected=("cross", 0, 1))
-    (tmp_path / "grid.html").write_text(view_page("headgrid", data, "Heads"), encoding="utf-8")
-    page = new_page(390)
-    page.goto((tmp_path / "grid.html").as_uri())
-    buttons = page.locator(".hu-thumb")
-    expect(buttons).to_have_count(6)
-    expect(page.get_by_text("<b>bits")).to_be_visible()
-    brightness = buttons.evaluate_all(
-        """(nodes) => nodes.map((node) => {
-          const [r, g, b, opacity] =
-            getComputedStyle(node).backgroundColor.match(/[\\d.]+/g).map(Number);
-          return opacity === 0 ? null : r + g + b;
-        })"""
-    )
-    assert brightness[2] is None  # not measured
-    assert brightness[0] > brightness[1] > brightness[3] > brightness[5] > brightness[4]
-    page.keyboard.press("Tab")
-    expect(buttons.nth(1)).to_be_focused()
-    for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
-        page.keyboard.press(key)
-    page.keyboard.press("Enter")
-    checked = page.locator('.hu-thumb[aria-checked="true"]')
-    expect(checked).to_have_count(1)
-    expect(checked).to_have_attribute("aria-label", "<i>1.2")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.journey

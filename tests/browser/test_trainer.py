@@ -189,13 +189,8 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
     address: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
-    for link, problem in (
-        ("task%3Dconstructor", "There is no task"),
-        ("n_heads%3D3", "d_model is 64; with 3 heads"),
-        ("%3Cscript%3E", "must have a setting with a value"),
-    ):
-        page.goto(f"{address}?run={link}")
-        expect(page.get_by_role("alert")).to_contain_text(problem)
+    page.goto(f"{address}?run=task%3Dconstructor")
+    expect(page.get_by_role("alert")).to_contain_text("There is no task")
     page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
     wait_until_finished(page)
     field = page.get_by_label("Your own input")

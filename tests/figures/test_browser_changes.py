@@ -133,23 +133,20 @@ def test_importances_norms_and_blanked_cells_are_equal(
             np.testing.assert_allclose(actual["effects"], effects, atol=2e-4)
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"off": "c9.9"}, "This model has no head c9.9; counted from 0, it has layers 0 to 5 and"),
-        ({"masked_tokens": "99"}, "There is no position 99; positions are 0 to 7."),
-        ({"edited_row": "c5.1.3:99x5"}, "Query 3 has no key 99; its keys are 0 to 7."),
-        ({"edited_row": "c5.9.3:0x5"}, "There is no head 9; the heads are 0 to 7."),
-        ({"patch": "encoder.hook_memory:1:"}, "1 positions but 0 donor positions"),
-        ({"patch": "no.site:1:1"}, "There are no activations no.site that can be patched."),
-    ],
-)
-def test_changes_that_do_not_fit_are_explained(
-    changes: dict[str, str], problem: str, tmp_path: Path
-) -> None:
-    case = {"text": TEXT, "beamSize": 1, "changes": changes}
-    (tmp_path / "cases.json").write_text(json.dumps({"examples": [], "cases": [case]}))
-    folder = APP_FOLDER / "checkpoints" / "en-fr"
-    [result] = run_deno("changes", str(tmp_path), str(folder))
-    [sentence] = result["problems"]
-    assert sentence.startswith(problem)
+PROBLEMS: list[tuple[dict[str, str], str]] = [
+    ({"off": "c9.9"}, "This model has no head c9.9; counted from 0, it has layers 0 to 5 and"),
+    ({"masked_tokens": "99"}, "There is no position 99; positions are 0 to 7."),
+    ({"edited_row": "c5.1.3:99x5"}, "Query 3 has no key 99; its keys are 0 to 7."),
+    ({"edited_row": "c5.9.3:0x5"}, "There is no head 9; the heads are 0 to 7."),
+    ({"patch": "encoder.hook_memory:1:"}, "1 positions but 0 donor positions"),
+    ({"patch": "no.site:1:1"}, "There are no activations no.site that can be patched."),
+]
+
+
+def test_changes_that_do_not_fit_are_explained(tmp_path: Path) -> None:
+    cases = [{"text": TEXT, "beamSize": 1, "changes": changes} for changes, _ in PROBLEMS]
+    (tmp_path / "cases.json").write_text(json.dumps({"examples": [], "cases": cases}))
+    results = run_deno("changes", str(tmp_path), str(APP_FOLDER / "checkpoints" / "en-fr"))
+    for (_, problem), result in zip(PROBLEMS, results, strict=True):
+        [sentence] = result["problems"]
+        assert sentence.startswith(problem)

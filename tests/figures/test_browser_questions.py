@@ -45,7 +45,6 @@ def texts_of(question: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pair", "measured", "texts"),
     [

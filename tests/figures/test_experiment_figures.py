@@ -24,7 +24,6 @@ from transformer.figures.offsets import offsets, signed_offset
 from transformer.figures.packing import unpack
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import pool, switchboard_data
-from transformer.figures.views import view_page
 from transformer.measures.head_codes import parse_heads
 
 
@@ -72,15 +71,6 @@ def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
     assert data["selected"] == {"kind": "cross", "layer": 1, "head": 0}
     json.dumps(data, allow_nan=False)
-
-
-def test_a_page_holds_its_data_escaped() -> None:
-    page = view_page(
-        "headgrid", headgrid_data([GRID], low=0, high=4, legend="</script>"), "A <title>"
-    )
-    assert "A &lt;title&gt;" in page
-    assert "head \\u003cb> 0.0" in page
-    assert page.count("</script>") == 2  # its data, and what shows them
 
 
 SOURCE, TARGET = ("the", "the", "<b>"), ("le", "extraordinairement")

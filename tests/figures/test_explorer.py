@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,10 @@ def test_explorer_data_holds_all_weights_and_the_given_vectors(trace: FakeTrace)
     assert head["start"] == {**DEFAULTS, "layer": 1, "head": 2}
     assert (head["defaults"], head["visit"], head["aligner"]) == (DEFAULTS, 7, None)
     assert head["sides"][0]["src"] == HOSTILE
-    error = np.abs(weights_of(unpacked["0.weights.cross.1"]) - trace.weights("cross", 1))
-    assert error.max() <= rounding_error(1.0, FINE)
+    for kind, layer in itertools.product(("encoder", "decoder", "cross"), range(3)):
+        part = unpacked[f"0.weights.{kind}.{layer}"]
+        error = np.abs(weights_of(part) - trace.weights(kind, layer))
+        assert (part.top, error.max() <= rounding_error(1.0, FINE)) == (FINE, True)
 
 
 def blocks(page: str) -> dict[str, bytes]:

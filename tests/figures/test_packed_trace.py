@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
-from tests.figures.levels import rounding_error, weights_of
 from transformer.figures.packed_trace import PackedTrace, query_key_vectors, weight_parts
 from transformer.figures.packing import COARSE, FINE
 from transformer.figures.state import DEFAULTS
@@ -33,17 +32,6 @@ def test_tokens_and_steps_are_unchanged(trace: FakeTrace) -> None:
     assert description["kinds"] == ["encoder", "decoder", "cross"]
     assert description["steps"][0]["chosen"] == ["▁a", 0, 0.5]
     assert description["steps"][0]["candidates"] == [["▁a", 0, 0.5], ["▁other", 999, 0.25]]
-
-
-def test_all_weights_are_those_of_the_trace(trace: FakeTrace) -> None:
-    parts = {part.name: part for part in PackedTrace(trace).parts}
-    assert len(parts) == 9
-    for kind in ("encoder", "decoder", "cross"):
-        for layer in range(3):
-            part = parts[f"weights.{kind}.{layer}"]
-            assert part.top == FINE
-            error = np.abs(weights_of(part) - trace.weights(kind, layer))
-            assert error.max() <= rounding_error(1.0, FINE)
 
 
 def test_many_weights_are_sent_with_a_byte_each(trace: FakeTrace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import torch
@@ -38,15 +37,6 @@ def test_nan_becomes_none() -> None:
     assert moments["matrices"]["m"][2][2] is None
     data = view_page("moments", moments_data(adam_update), "Moments").split("</script>")[0]
     assert "NaN" not in data
-
-
-def test_a_name_stays_text() -> None:
-    html = view_page(
-        "moments",
-        moments_data({**update(), "name": "</script><script>alert(1)</script>"}),
-        "Moments",
-    )
-    assert len(re.findall(r"</?script", html)) == 4  # its data, and what shows them
 
 
 def test_the_trainer_writes_what_is_shown() -> None:

@@ -58,6 +58,31 @@ def test_figures_pages_and_files_have_the_same_colours(dark: bool) -> None:
         assert ", ".join(expected) in style
 
 
+def mixed(share: float, first: str, second: str) -> str:
+    """Return the colour of CSS's `color-mix(in srgb, …)`."""
+    pairs = zip(channels(first), channels(second), strict=True)
+    return "#" + "".join(f"{round(255 * (share * a + (1 - share) * b)):02x}" for a, b in pairs)
+
+
+@pytest.mark.parametrize("name", ["light", "dark"])
+def test_bands_and_words_of_the_first_page_have_enough_contrast(name: str) -> None:
+    """3 : 1 for graphics and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3)."""
+    folder = CLIENT / "views/glance"
+    script = (folder / "glance-stage.js").read_text(encoding="utf-8")
+    style = (folder / "glance.css").read_text(encoding="utf-8")
+    hue = re.search(r"series\[i % series.length\]} (\d+)%, var\(--hu-text\)", script)
+    button = re.search(r"var\(--hue\) calc\((\d+)% \+ (\d+)% \* var\(--attention", style)
+    assert hue
+    assert button
+    page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
+    text, background = page["textColor"], page["backgroundColor"]
+    for colour in page["chartCategoricalColors"]:
+        band = mixed(int(hue[1]) / 100, colour, text)
+        assert contrast(band, background) >= 3
+        for share in (int(button[1]), int(button[1]) + int(button[2])):
+            assert contrast(text, mixed(share / 100, band, background)) >= 4.5
+
+
 def test_the_selection_colour_differs_from_negative_values() -> None:
     style = (CLIENT / "common/base.css").read_text(encoding="utf-8")
     match = re.search(r"--hu-choice: (#\w{6});", style)

@@ -6,6 +6,7 @@ import json
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,18 +16,9 @@ from transformer.config import ModelConfig
 from transformer.figures.modules import CLIENT
 from transformer.figures.trainer_page import SCORE_RACE, WARMUP_RACE
 from transformer.model.attention import MultiHeadAttention
+from transformer.text import tasks
 
-TASKS = (
-    "reverse",
-    "copy",
-    "sort",
-    "cipher",
-    "addition",
-    "dates",
-    "brackets",
-    "induction",
-    "modular",
-)
+TASKS = [name for name in tasks.TASKS if name != "french"]
 PAIRS = [["I see .", "ich sehe ."], ["you see .", "du siehst ."]]
 
 
@@ -40,13 +32,17 @@ console.log(scriptFor(allSettings(readLink({json.dumps(link)}), 0), {json.dumps(
     return deno("eval", "--no-lock", code)
 
 
+def load(folder: Path, link: str, pairs: object = None) -> dict[str, Any]:
+    """Return the names that the script of a link defines."""
+    file = folder / "train.py"
+    file.write_text(script(link, pairs), encoding="utf-8")
+    return runpy.run_path(str(file))
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_trains(task: str, tmp_path: Path) -> None:
-    text = script(f"task={task};steps=2;batch=4;d_model=32;d_ff=32")
-    assert len(text.splitlines()) <= 200
-    file = tmp_path / "train.py"
-    file.write_text(text, encoding="utf-8")
-    module = runpy.run_path(str(file))
+    module = load(tmp_path, f"task={task};steps=2;batch=4;d_model=32;d_ff=32")
+    assert len((tmp_path / "train.py").read_text("utf-8").splitlines()) <= 200
     source, target = module["example"]()
     assert source
     assert {*source, *target} <= {*module["SYMBOLS"]}
@@ -64,26 +60,20 @@ console.log(JSON.stringify(train.slice(0, 500).flatMap(({{ src, tgt }}) =>
   src.map((id, i) => [symbols[id], symbols[tgt[i]]]))));
 """
     in_page = {tuple(pair) for pair in json.loads(deno("eval", "--no-lock", code))}
-    file = tmp_path / "train.py"
-    file.write_text(script(link), encoding="utf-8")
-    example = runpy.run_path(str(file))["example"]
+    example = load(tmp_path, link)["example"]
     in_script = {pair for _ in range(500) for pair in zip(*example(), strict=True)}
     assert in_script == in_page - {("</s>", "</s>")}
 
 
 def test_numbers_to_add_have_each_count_of_digits_equally_often(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(script("task=addition;steps=2"), encoding="utf-8")
-    example = runpy.run_path(str(file))["example"]
+    example = load(tmp_path, "task=addition;steps=2")["example"]
     lengths = [len("".join(example()[0]).split("+")[0]) for _ in range(3000)]
     for count in (1, 2, 3):
         assert abs(lengths.count(count) / 3000 - 1 / 3) < 0.05  # 5.8 standard deviations
 
 
 def test_pairs_of_the_subtraction_are_held_out(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(script("task=modular;steps=2"), encoding="utf-8")
-    example = runpy.run_path(str(file))["example"]
+    example = load(tmp_path, "task=modular;steps=2")["example"]
     trained = {tuple(example()[0]) for _ in range(5000)}
     held_out = {tuple(example(held_out=True)[0]) for _ in range(5000)}
     assert not trained & held_out
@@ -128,11 +118,8 @@ def test_the_script_learns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_settings_and_heads_switched_off_reach_the_model(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
     link = "positions=learned;score=dot;causal=false;off=c1.0,e0.2;n_layers=2;steps=2"
-    text = script(link)
-    file.write_text(text, encoding="utf-8")
-    module = runpy.run_path(str(file))
+    module, text = load(tmp_path, link), script(link)
     model = module["Transformer"]()
     assert model.decoder[1].cross_attention.off == [0]
     assert model.encoder[0].self_attention.off == [2]
@@ -145,10 +132,9 @@ def test_settings_and_heads_switched_off_reach_the_model(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 def test_the_script_has_the_attention_of_the_run(score: str, tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(script(f"score={score};d_model=32;n_heads=2;steps=2"), encoding="utf-8")
+    module = load(tmp_path, f"score={score};d_model=32;n_heads=2;steps=2")
     torch.manual_seed(2)
-    attention = runpy.run_path(str(file))["Attention"]("cross", 0)
+    attention = module["Attention"]("cross", 0)
     expected = MultiHeadAttention(ModelConfig(9, d_model=32, n_heads=2, score=score))
     weights = {
         "w_qkv": torch.cat([attention.q.weight, attention.k.weight, attention.v.weight]),
@@ -162,17 +148,12 @@ def test_the_script_has_the_attention_of_the_run(score: str, tmp_path: Path) -> 
 
 
 def test_the_script_of_a_model_without_positions_has_none(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    text = script("positions=none;steps=2")
-    assert "encoding" not in text
-    file.write_text(text, encoding="utf-8")
-    runpy.run_path(str(file))["main"]()
+    load(tmp_path, "positions=none;steps=2")["main"]()
+    assert "encoding" not in (tmp_path / "train.py").read_text("utf-8")
 
 
 def test_own_pairs_are_in_the_script(tmp_path: Path) -> None:
-    file = tmp_path / "train.py"
-    file.write_text(script("task=pairs;steps=2", {"train": PAIRS}), encoding="utf-8")
-    module = runpy.run_path(str(file))
+    module = load(tmp_path, "task=pairs;steps=2", {"train": PAIRS})
     assert {" ".join(source) for source, _ in [module["example"]() for _ in range(40)]} == {
         source for source, _ in PAIRS
     }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandPath, nearestGap, textLinesOf } from "../../../transformer/client/views/glance/band-path.js";
+import { bandPath, textLinesOf } from "../../../transformer/client/views/glance/band-path.js";
 
 const WORD_HEIGHT = 20;
 const box = (x, top, width = 40) => ({ x, top, bottom: top + WORD_HEIGHT, width });
@@ -31,18 +31,6 @@ function pointsOf(path) {
   return points;
 }
 
-test("words of one line are grouped", () => {
-  assert.deepEqual(textLinesOf(sourceBoxes).map(({ words }) => words.length), [3, 2, 1]);
-  assert.deepEqual(textLinesOf([]), []);
-});
-
-test("the nearest gap lies between two words, or before or after all of them", () => {
-  const [line] = textLinesOf(sourceBoxes);
-  assert.equal(nearestGap(line, 54), 55);
-  assert.equal(nearestGap(line, 0), 4);
-  assert.equal(nearestGap(line, 500), 156);
-});
-
 test("no band passes behind another word", () => {
   const lines = [textLinesOf(sourceBoxes), textLinesOf(targetBoxes)];
   for (const from of sourceBoxes) {
@@ -57,11 +45,4 @@ test("no band passes behind another word", () => {
       assert.ok(Math.abs(points.at(-1)[0] - to.x) < 2);
     }
   }
-});
-
-test("without a line in between, the path is one curve", () => {
-  assert.equal(
-    bandPath([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])),
-    "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0",
-  );
 });

@@ -4,10 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { hypothesisText, layoutTree } from "../../../transformer/client/views/decoding/decoding-tree.js";
-import { calculationOf, softmaxOf } from "../../../transformer/client/views/querykey/querykey-calculation.js";
+import {
+  calculationOf,
+  calculationSteps,
+  softmaxOf,
+} from "../../../transformer/client/views/querykey/querykey-calculation.js";
 import { makeStore } from "../../../transformer/client/views/explorer/store.js";
 import { unpack } from "../../../transformer/client/trace/packing.js";
-import { near, random, side, STATE } from "./fixtures.js";
+import { near, random, side, SRC, STATE } from "./fixtures.js";
 
 // Four queries and keys with eight dimensions, and their scores.
 function vectors(kind) {
@@ -70,6 +74,38 @@ test("the calculation follows eq. 1, with and without a mask", () => {
     }
   }
   assert.equal(calculationOf({ ...side(), vectors: () => null }, STATE), null);
+});
+
+// A head whose weights and output follow from its vectors; `change` is added to its output.
+function tracedHead(score, change = 0) {
+  const { scores, value, ...others } = vectors("cross");
+  const values = scores.values.map((x) => (score === "dot" ? x * Math.sqrt(8) : x));
+  const shares = [0, 1, 2, 3].map((row) => softmaxOf(values.subarray(4 * row, 4 * row + 4), 4));
+  const outputs = shares.flatMap((row) =>
+    Array.from({ length: 8 }, (_, d) => row.reduce((sum, share, j) => sum + share * value.values[8 * j + d], change))
+  );
+  const heads = { shape: [4, 8], values: Float32Array.from(outputs) };
+  const headVectors = { ...others, value, scores: { ...scores, values }, heads };
+  const weights = { values: Float32Array.from(shares.flatMap((row) => [...row])), top: 65535 };
+  const labels = { rows: { names: SRC.tokens }, columns: { names: SRC.tokens } };
+  return { ...side(), score, vectors: () => headVectors, weights: () => weights, labels: () => labels };
+}
+
+test("each score function has its steps, checked against the trace", () => {
+  const state = { ...STATE, row: 2, column: 1 };
+  const stepsOf = (traced) => calculationSteps(calculationOf(traced, state), traced);
+  for (const [score, checks] of [["scaled_dot", ["q·k/√d_k"]], ["dot", ["q·k"]], ["additive", []]]) {
+    const traced = tracedHead(score);
+    const checked = stepsOf(traced).flatMap(({ check }) => check ? [check] : []);
+    assert.deepEqual(checked.map(({ text }) => text.split(" computed")[0]), [...checks, "softmax", "Σ α·v"]);
+    assert.ok(checked.every(({ matches }) => matches), score);
+    const { query, key } = traced.vectors();
+    calculationOf(traced, state).product.forEach((x, d) => {
+      const [q, k] = [query.values[16 + d], key.values[8 + d]];
+      assert.ok(near(x, score === "additive" ? Math.tanh(q + k) : q * k));
+    });
+  }
+  assert.equal(stepsOf(tracedHead("scaled_dot", 0.5)).at(-1).check.matches, false);
 });
 
 const TREE = {

@@ -7,10 +7,11 @@ import {
   alignEntries,
   compareTables,
   divergingLevel,
+  headDifferences,
   piecePairs,
 } from "../../../transformer/client/views/compare/compare-tables.js";
 import { matrixOf } from "../../../transformer/client/common/matrix.js";
-import { random, side, STATE } from "./fixtures.js";
+import { near, random, side, STATE } from "./fixtures.js";
 
 const pieces = (texts) =>
   texts.map((text, position) => ({ text, written: null, members: [position], special: false, dim: false }));
@@ -60,6 +61,56 @@ test("a cell is B − A where both have one, and a table minus itself is zero", 
     }
     const same = compareTables(first, first, piecePairs([a, a], pairs, kind, "pieces"));
     assert.ok(same.m.values.every((value) => Number.isNaN(value) || value === 0));
+  }
+});
+
+const GAPS = [[0, 0], [1, null], [null, 1], [2, 2], [3, 3]]; // the second token of each side is in no other
+
+test("a token that only one side has is named after it, and its cells have no difference", () => {
+  const [a, b] = [side(1), side(2)].map((data) => matrixOf(data, { ...STATE, kind: "encoder" }));
+  const { m, inA, inB } = compareTables(a, b, { rows: GAPS, columns: GAPS });
+  assert.deepEqual(m.rows.map(({ text }) => /\(([AB])\)$/.exec(text)?.[1]), [
+    undefined,
+    "A",
+    "B",
+    undefined,
+    undefined,
+  ]);
+  for (const [r, [i, j]] of GAPS.entries()) {
+    for (const [c, [k, l]] of GAPS.entries()) {
+      const expectedA = i === null || k === null ? NaN : a.values[4 * i + k];
+      const expectedB = j === null || l === null ? NaN : b.values[4 * j + l];
+      assert.deepEqual([inA[5 * r + c], inB[5 * r + c]], [expectedA, expectedB]);
+      assert.equal(Number.isNaN(m.values[5 * r + c]), Number.isNaN(expectedA + expectedB));
+    }
+  }
+});
+
+test("heads are compared by their mean difference in the cells that both sides have", () => {
+  const sides = [side(1), side(2)].map((data) => ({
+    ...data,
+    thumb: (kind, layer, head) => {
+      const { values } = data.weights(kind, layer, head);
+      return { height: 4, width: 4, values: Uint8Array.from(values, (w) => Math.round(255 * Math.sqrt(w))) };
+    },
+  }));
+  const pairs = { src_tokens: [0, 1, 2, 3].map((i) => [i, i]), tgt_tokens: GAPS };
+  for (const kind of ["encoder", "decoder", "cross"]) {
+    const [rows, columns] = [kind !== "encoder", kind === "decoder"].map((gap) => gap ? [0, 2, 3] : [0, 1, 2, 3]);
+    const { heads } = headDifferences(
+      /** @type {any} */ (sides),
+      /** @type {any} */ (pairs),
+      /** @type {any} */ (kind),
+    );
+    assert.equal(heads.length, 6);
+    for (const { layer, head, mean } of heads) {
+      const [a, b] = sides.map((data) => data.weights(kind, layer, head).values);
+      const differences = rows.flatMap((r) =>
+        columns.filter((c) => kind !== "decoder" || c <= r).map((c) => Math.abs(b[4 * r + c] - a[4 * r + c]))
+      );
+      const expected = differences.reduce((sum, value) => sum + value) / differences.length;
+      assert.ok(near(mean, expected, 0.005), `${kind} ${layer}.${head}: ${mean}, not ${expected}`);
+    }
   }
 });
 

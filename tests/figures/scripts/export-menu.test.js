@@ -53,16 +53,10 @@ test("no CSV cell is a formula, and other cells are unchanged", async () => {
   assert.deepEqual(parseCsv(csv.slice(1)), [expected, ["0.5", "-0.5", "", ""]]);
 });
 
-test("file names contain only characters that every file system accepts", () => {
-  for (
-    const [source, state, name] of [
-      ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L1-H1"],
-      ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L1-H1"],
-      ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L1-H1"],
-      ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L3-mean"],
-      ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L1-H4`],
-    ]
-  ) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
+test("a file is named after its sentence, view and head; test_naming.py checks the characters", () => {
+  const name = (state) => fileName({ side: { source: "Élève à l'école", model: "" }, state: { ...STATE, ...state } });
+  assert.equal(name({ kind: "encoder", head: 3 }), "attention-eleve-a-l-ecole-heatmap-encoder-L1-H4");
+  assert.equal(name({ combine: "mean", layer: 2 }), "attention-eleve-a-l-ecole-heatmap-cross-L3-mean");
 });
 
 test("switched-off heads are written and read back; whole layers are written without heads", () => {

@@ -11,16 +11,18 @@ export function random(seed) {
   };
 }
 
-export const labels = (tokens, words, special) => ({
+const labels = (tokens, words, plain_labels) => ({
   tokens,
   words,
-  word_labels: [...new Set(words)].map((word) => tokens.filter((_, i) => words[i] === word).join("")),
-  special,
+  word_labels: plain_labels.map((_, word) => tokens.filter((_, i) => words[i] === word).join("")),
+  special: tokens.map((token) => ["<s>", "</s>"].includes(token)),
+  plain: words,
+  plain_labels,
 });
 
-export const SRC = labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]);
-export const TGT = labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]);
-export const NEXT = labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]);
+export const SRC = labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], ["the", "cats", ""]);
+export const TGT = labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], ["", "les", "chats"]);
+export const NEXT = labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], ["les", "chats", ""]);
 
 // Two layers with three heads whose rows sum to 1; the decoder is masked causally.
 export function side(seed = 1) {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { weightsFromQueries, weightsToKeys } from "../../../transformer/client/views/heads/heads-chips.js";
 import { hasUnevenSums, layoutCells } from "../../../transformer/client/common/cells.js";
 import { spanOf } from "../../../transformer/client/views/explorer/heatmap.js";
 import {
@@ -65,6 +66,13 @@ test("a word's column sums its pieces, and its row is their mean", () => {
     // Rows still sum to 1.
     rows.forEach((_, r) => assert.ok(near(m.values.subarray(3 * r, 3 * r + 3).reduce((a, b) => a + b), 1)));
   }
+});
+
+test("pinned tokens have the mean weights of their rows, and the sums of their columns", () => {
+  const m = matrixOf(SIDE, { ...STATE, layer: 1, head: 2 });
+  const at = (r, c) => weightAt("cross", 1, 2, r, c);
+  weightsToKeys(m, [1, 3]).forEach((weight, c) => assert.ok(near(weight, (at(1, c) + at(3, c)) / 2)));
+  weightsFromQueries(m, [0, 2]).forEach((weight, r) => assert.ok(near(weight, at(r, 0) + at(r, 2))));
 });
 
 test("a row of cross-attention is labelled by the output or the input word", () => {

@@ -1,4 +1,4 @@
-// Values of a view wait while the page of a clicked link opens.
+// Values of a view wait while the page of a clicked link opens, and are sent one by one.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -59,4 +59,34 @@ test("values do not wait on a page that another click opened", () => {
   click("glossary");
   show("/research");
   assert.equal(isOpeningPage(), false);
+});
+
+// Streamlit sends the values of one task as one message for one fragment; a view's fragment changes when an element
+// above it appears or disappears.
+test("views that report at once send a message each, to the fragment that they are in now", async () => {
+  listeners.popstate();
+  const messages = [];
+  let message = null;
+  const sender = (fragment) => () => {
+    if (!message) setTimeout(() => message = null);
+    if (!message) messages.push(message = []);
+    message.push(fragment);
+  };
+  const views = ["page", "glance"].map((fragment) => {
+    const view = { parentElement: {}, report: (_) => {} };
+    const component = streamlitComponent((_, report) => (view.report = report, { show() {}, close() {} }));
+    const run = (name) => component({ parentElement: view.parentElement, setTriggerValue: sender(name) });
+    run(fragment);
+    return { run, report: () => view.report({}) };
+  });
+  const reportAll = async (count) => {
+    views[1].report();
+    views[0].report();
+    sender("button")();
+    while (messages.length < count) await new Promise((done) => setTimeout(done, 5));
+  };
+  await reportAll(3);
+  views[1].run("new-fragment");
+  await reportAll(6);
+  assert.deepEqual(messages, [["button"], ["glance"], ["page"], ["button"], ["new-fragment"], ["page"]]);
 });

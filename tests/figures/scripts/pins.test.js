@@ -16,27 +16,7 @@ import {
 } from "../../../transformer/client/views/explorer/pins.js";
 import { matrixOf } from "../../../transformer/client/common/matrix.js";
 import { pinWeights as weightsOfPins } from "../../../transformer/client/trace/explorer-data.js";
-import { labels, near, side, STATE } from "./fixtures.js";
-
-const withPlainWords = (pieceLabels, words, names) => ({ ...pieceLabels, plain: words, plain_labels: names });
-const SRC = withPlainWords(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [
-  0,
-  1,
-  1,
-  2,
-], ["the", "cats", ""]);
-const TGT = withPlainWords(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [
-  0,
-  1,
-  2,
-  2,
-], ["", "les", "chats"]);
-const NEXT = withPlainWords(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [
-  0,
-  1,
-  1,
-  2,
-], ["les", "chats", ""]);
+import { near, NEXT, side, SRC, STATE, TGT } from "./fixtures.js";
 
 // Every weight is unique: that of word w in head i of six.
 const weightOf = (way, i, w) => ((100 * (way === "to" ? 1 : 2) + 10 * i + w) / 1000) ** 2;
@@ -46,18 +26,7 @@ const pinWeights = (way) => ({
   weights: Float64Array.from({ length: 18 }, (_, index) => weightOf(way, Math.floor(index / 3), index % 3)),
 });
 const directions = { to: pinWeights("to"), from: pinWeights("from") };
-const SIDE = {
-  ...side(),
-  src: SRC,
-  tgt: TGT,
-  predicted: NEXT,
-  labels: (kind) => ({
-    rows: kind === "encoder" ? SRC : TGT,
-    columns: kind === "decoder" ? TGT : SRC,
-    writes: kind === "encoder" ? null : NEXT,
-  }),
-  pinWeights: { encoder: directions, decoder: directions, cross: directions },
-};
+const SIDE = { ...side(), pinWeights: { encoder: directions, decoder: directions, cross: directions } };
 const CATS = pinnedWord(SIDE, "s2");
 
 test("words can be pinned by any of their pieces, punctuation cannot", () => {
@@ -125,9 +94,9 @@ test("the numbers of a pinned word are those of the rows that are drawn, for ran
       n_heads: 3,
       config: { n_layers: 2 },
       depths: sentence.depths,
-      srcTokens: ["▁the", "▁ca", "ts", "</s>"],
-      tgtTokens: ["<s>", "▁les", "▁chat", "s"],
-      predictedTokens: ["▁les", "▁chat", "s", "</s>"],
+      srcTokens: SRC.tokens,
+      tgtTokens: TGT.tokens,
+      predictedTokens: NEXT.tokens,
       weights: (kind, layer) => ({
         shape: [3, 4, 4],
         values: Float32Array.from([0, 1, 2].flatMap((head) => [...sentence.weights(kind, layer, head).values])),
