@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import open_depth, wait_for_address
+from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.home_page import (
     expected_glance,
@@ -31,8 +31,6 @@ def test_a_typed_sentence_is_translated_and_its_animation_plays_once(
     field.fill("")
     field.press_sequentially(TEXT, delay=30)
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    assert field.input_value() == TEXT
-    assert words(page) == expected_words(en_fr, TEXT)
     expect(field).to_be_focused()
     wait_for_address(page, "/", model="en-fr", text=TEXT)
 
@@ -55,10 +53,6 @@ def test_a_typed_sentence_is_translated_and_its_animation_plays_once(
     page.get_by_role("button", name=TEXT).click()  # an example
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     expect(field).to_have_value(TEXT)
-    # It is the session's sentence, also at other depths.
-    open_depth(page, "Step by step")
-    expect(page.get_by_label("English")).to_have_value(TEXT)
-    expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
 
     open_home(page, bundled_app, f"?text={TEXT}")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
@@ -90,10 +84,6 @@ def test_a_typed_sentence_is_translated_and_its_animation_plays_once(
     expect(label).to_have_text(f"word 1 of {count}")
     page.get_by_role("button", name="Next step").click()
     expect(label).to_have_text(f"word 2 of {count}")
-    page.get_by_role("button", name="Play", exact=True).click()
-    wait_for_all_words(page)
-    page.get_by_role("button", name="Play again").click()
-    expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
 def words_without_head(en_fr: Translator, text: str, layer: int, head: int) -> list[str]:
@@ -109,14 +99,6 @@ def test_with_reduced_motion_a_word_is_forced_and_a_head_switched_off(
     wait_for_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
-    page.get_by_label("English").fill("She hides the lamp.")
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
-    wait_for_all_words(page)
-    assert page.locator(".hu-not-written").count() == 0
-
-    page.get_by_label("English").fill(TEXT)
-    expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    wait_for_all_words(page)
     rows = expected_glance(en_fr, TEXT)["words"]
     tile(page, 1, "first").hover()
     n_bands = sum(word["weights"][1] >= 0.04 for word in rows)

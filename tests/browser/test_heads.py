@@ -88,6 +88,7 @@ def test_heads_and_tokens_are_selected_and_drawn_in_their_colours(
         expect(page.locator(".hu-reading strong")).to_contain_text(f"{token} → ")
     page.keyboard.press("Enter")
     assert state(page, "tokens") == "q4"
+    page.keyboard.press("ArrowRight")
     page.keyboard.press("End")
     check_readout(page, "attends to </s>")
     assert readout_weights(page) == pytest.approx([weights[4, 6]], abs=TOLERANCE)

@@ -42,8 +42,9 @@ def test_a_word_is_pinned_in_all_heads_and_its_strongest_head_opens(
         sections = panel.locator("section[data-kind]")
         expect(sections).to_have_count(len(kinds))
         expect(sections.get_by_role("radio")).to_have_count(len(kinds) * LAYERS * HEADS)
-        weights = [float(t.strip("> ")) for t in panel.locator(".hu-pinweight").all_inner_texts()]
-        assert weights == sorted(weights, reverse=True), "the strongest head is not the first"
+        texts = panel.locator(".hu-pinweight").all_inner_texts()
+        listed = [float(text.strip("> ")) for text in texts]
+        assert listed == sorted(listed, reverse=True), "the strongest head is not the first"
 
     open_explorer(page, tmp_path, TRACE, view="model", way="to")
     pin(page, "umbrella")

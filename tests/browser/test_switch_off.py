@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.app_pages import address
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
-from transformer import Translator
-from transformer.analysis.attribution.norms import contributions
 
 # A forced translation: the tiny model never stops.
 QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
@@ -37,9 +33,7 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_for_script_run(page)
 
 
-def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(
-    app: str, page: Page, checkpoints: Path
-) -> None:
+def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(app: str, page: Page) -> None:
     open_switches(app, page)
     expect(page.get_by_text("Switch off a head below")).to_be_visible()
     for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page reruns
@@ -83,25 +77,13 @@ def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(
     tables = page.locator(".hu-contributions .hu-canvas")
     expect(tables).to_have_count(2)
     caption = page.locator(".hu-contribution-cell")
-    before = [table.screenshot() for table in tables.all()]
     box = bounding_box(tables.first)
     tables.first.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm"):
         expect(caption).to_contain_text(name)
         expect(page.locator(".hu-tip:visible")).to_contain_text(name)
-    for table, screenshot in zip(tables.all(), before, strict=True):
-        assert table.screenshot() != screenshot
     tables.last.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     wait_until(page, "() => /row=1&column=1/.test(location.search)")
     wait_for_script_run(page)
-    translator = Translator.load(checkpoints / "tiny", device="cpu")
-    trace = translator.trace("She hides books.")
-    expected = [
-        trace.weights("encoder", 1)[2, 1, 1],
-        contributions(translator.model, trace, "encoder", 1)[2, 1, 1],
-    ]
-    page.mouse.move(1, 1)
-    numbers = caption.locator(".hu-fact strong").all_inner_texts()[:2]
-    np.testing.assert_allclose([float(number) for number in numbers], expected, rtol=0.01)

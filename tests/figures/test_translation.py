@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -233,13 +232,3 @@ def test_each_step_has_its_input_candidates_and_choice() -> None:
         "canForce": False,
     }
     assert (second["step"], second["input"], second["last"]) == (2, ["<s>", "▁Je"], True)
-
-
-def test_steps_with_any_tokens_are_json() -> None:
-    hostile_piece = replace(CHOSEN_PIECE, token="\ud800<b>\u202e\u0000")
-    trace = fake_trace(["▁I", "</s>"], ["<s>"])
-    trace.translation.table = step_table(
-        [replace(STEPS[0], candidates=(hostile_piece,), chosen=hostile_piece)]
-    )
-    data = steps_data(trace)
-    assert json.loads(json.dumps(data)) == data

@@ -2,8 +2,6 @@
 // prints the results as JSON, for comparison with Python's. Example: `parity.js pieces FOLDER CHECKPOINT`.
 
 import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/client/model/hooks.js";
-import { blankRow, importances } from "../../../transformer/client/model/interventions.js";
-import { contributionNorms } from "../../../transformer/client/model/norms.js";
 import { readSafetensors } from "../../../transformer/client/model/safetensors.js";
 import { finish, Translator } from "../../../transformer/client/model/translator.js";
 import { Vocabulary } from "../../../transformer/client/model/vocabulary.js";
@@ -15,10 +13,8 @@ import { matrixOf } from "../../../transformer/client/common/matrix.js";
 import { makeStore } from "../../../transformer/client/views/explorer/store.js";
 import { startState } from "../../../transformer/client/trace/explorer-data.js";
 import { measureNames } from "../../../transformer/client/trace/head-measures.js";
-import { packTrace, vectorPart, vectorParts } from "../../../transformer/client/trace/pack-trace.js";
 import { notices } from "../../../transformer/client/trace/sentence-heads.js";
 import { tableRows } from "../../../transformer/client/views/decoding/translation.js";
-import { wordAlternatives } from "../../../transformer/client/trace/alternatives.js";
 
 const [command, folder, checkpoint, products] = Deno.args;
 const readJson = (file) => JSON.parse(Deno.readTextFileSync(file));
@@ -50,41 +46,13 @@ const commands = {
     });
   },
 
-  // For each case what its changes do: the original's tokens under the changed model, and its own translation.
-  async changes() {
+  // Why each of these changes of a text does not fit.
+  async problems() {
     const translator = readTranslator();
-    const { examples, cases } = readJson(`${folder}/cases.json`);
-    return await Promise.all(cases.map(async ({ text, beamSize, changes }) => {
-      const trace = finish(translator.trace(text, { beamSize }));
-      const donor = finish(translator.trace(changes.other || text, { beamSize }));
-      const means = () => Promise.resolve(examples.map((example) => finish(translator.trace(example))));
-      const { hooks, problems } = await changeHooks(trace, donor, changes, means);
-      if (!hooks) return { problems };
-      const forced = finish(translator.trace(text, { target: trace.ids, hooks }));
-      const { ids } = finish(translator.trace(text, { beamSize, hooks }));
-      const weights = Object.fromEntries(
-        translator.model.kinds.map((
-          kind,
-        ) => [kind, [...forced.weights(kind, translator.model.config.n_layers - 1).values]]),
-      );
-      return { problems, ids, after: forced.steps.map(({ chosen }) => chosen.probability), weights };
-    }));
-  },
-
-  // The importance of every head for each text, and the norms and the effects of blanking of some heads' cells.
-  cells() {
-    const translator = readTranslator();
-    const { texts, heads } = readJson(`${folder}/cases.json`);
-    return texts.map((text) => {
-      const trace = finish(translator.trace(text));
-      return {
-        importances: finish(importances(translator, trace)),
-        heads: heads.map(({ row, ...head }) => ({
-          norms: [...contributionNorms(translator.model, trace, head).values],
-          effects: finish(blankRow(translator, trace, head, row)),
-        })),
-      };
-    });
+    const { text, changes } = readJson(`${folder}/cases.json`);
+    const trace = finish(translator.trace(text));
+    const means = () => Promise.resolve([]);
+    return await Promise.all(changes.map(async (change) => (await changeHooks(trace, trace, change, means)).problems));
   },
 
   // The question of every lesson about every text, or why there is none, by the model in the browser.
@@ -108,22 +76,6 @@ const commands = {
       replies.push(await questionOf(header.lesson, makeCase));
     }
     return replies;
-  },
-
-  // For each text the trace as the model in the browser packs it, with some vectors and the alternatives.
-  packed() {
-    const translator = readTranslator();
-    return readJson(`${folder}/cases.json`).texts.map((text) => {
-      const trace = finish(translator.trace(text));
-      const { description, parts } = packTrace(trace);
-      const vectors = ["scores.encoder.1.3", "value.cross.0.1"].map((name) => vectorPart(trace, name));
-      return {
-        description,
-        parts: [...parts, ...vectors].map((part) => ({ ...part, values: [...part.values] })),
-        vectorNames: vectorParts(trace).map(({ name }) => name),
-        alternatives: finish(wordAlternatives(translator, trace)),
-      };
-    });
   },
 
   // What the views derive from the bytes in a file: of the explorer, of the first page, and the table of steps.
