@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from transformer.cli.options import add_languages, print_result
-from transformer.exchange import import_folder
+from transformer.exchange import ignored_settings, import_folder
 from transformer.text.languages import check_languages
 
 
@@ -30,4 +30,6 @@ def run(options: argparse.Namespace) -> int:
         f"{options.out}: {config.n_layers} layers of {config.d_model}, {config.n_heads} heads, "
         f"a vocabulary of {config.vocab_size:,} tokens"
     )
+    if ignored := ignored_settings(options.folder):
+        print_result(f"{options.folder}: {ignored}")
     return 0

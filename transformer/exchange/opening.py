@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 import torch
 
 from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.checkpoint import CheckpointError, load_checkpoint
+from transformer.exchange.generation_settings import ignored_settings
 from transformer.exchange.importing import is_marian, read_marian
 from transformer.exchange.model_file import SUFFIX, open_model_file
 from transformer.model import Transformer
@@ -51,10 +53,13 @@ def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) ->
 
 def open_folder(folder: Path, device: torch.device | str = "cpu") -> tuple[Transformer, Vocabulary]:
     """Load model and vocabulary of a checkpoint, of a Marian folder, or of a file that a browser
-    saved. Raises CheckpointError as `load_checkpoint`, `read_marian` and `open_model_file`."""
+    saved; with a warning for `ignored_settings`. Raises CheckpointError as `load_checkpoint`,
+    `read_marian` and `open_model_file`."""
     if folder.suffix == SUFFIX and folder.is_file():
         return open_model_file(folder, device)
     if not is_marian(folder):
         return load_checkpoint(folder, device)
     model, vocabulary, _ = read_marian(folder)
+    if ignored := ignored_settings(folder):
+        warnings.warn(f"{folder}: {ignored}", stacklevel=2)
     return model.to(device), vocabulary
