@@ -5,12 +5,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help app test test-all lint format pictures benchmarks docs audit browser clean
+.PHONY: help app test test-all test-browsers lint format pictures benchmarks docs audit browser clean
 
 help:
 	@echo "make app         open the app in a browser (first time: install it in .venv)"
 	@echo "make test        run the linters, the type checker, the fast tests and one journey through each place (first time: install Chromium)"
 	@echo "make test-all    run everything that continuous integration runs"
+	@echo "make test-browsers  walk through app and site in Chromium, Firefox and WebKit (Debian, as root; first time: install them)"
 	@echo "make lint        run only ruff, import-linter, mypy, hadolint, and deno for the JavaScript and the style sheets"
 	@echo "make format      format Python, JavaScript and style sheets, and fix what ruff can fix"
 	@echo "make pictures    take the screenshots of the documentation"
@@ -31,7 +32,7 @@ TORCH_TESTS := $(addprefix tests/, measures model inference analysis/table1/test
 	$(filter-out %/evidence %/table1 %/__pycache__ %.py, $(wildcard tests/analysis/*))
 
 SCRIPTS := transformer/client
-FORMATTED := $(SCRIPTS) tests/figures/scripts transformer/ui/widgets
+FORMATTED := $(SCRIPTS) tests/figures/scripts tests/three_browsers transformer/ui/widgets
 
 # Tests without a browser run on several cores. A browser test needs two, one for the browser and one for the
 # server. A worker process without tests takes tests from another one (worksteal).
@@ -46,6 +47,13 @@ test-all: lint browser
 	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(PYTEST) $(CORES) $(TORCH_TESTS)
 	$(PYTEST) -n 2 tests/browser
 
+# Ten journeys in each browser. Firefox and WebKit come from Debian's packages, their drivers from npm through deno.
+test-browsers: browser
+	@if ! command -v firefox-esr WebKitWebDriver xvfb-run >/dev/null; then \
+		apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y firefox-esr webkit2gtk-driver xvfb; \
+	fi
+	$(BIN)/python -m tests.three_browsers
+
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -53,7 +61,7 @@ lint: .venv/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/deno fmt --quiet --check --config $(SCRIPTS)/deno.json $(FORMATTED)
-	$(BIN)/deno lint --quiet $(SCRIPTS) tests/figures/scripts
+	$(BIN)/deno lint --quiet $(SCRIPTS) tests/figures/scripts tests/three_browsers
 	$(BIN)/deno check --quiet --config $(SCRIPTS)/deno.json $(SCRIPTS)
 
 format: .venv/dev.stamp

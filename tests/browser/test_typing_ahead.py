@@ -14,9 +14,13 @@ def set_exact(page: Page, on: bool) -> None:
     wait_for_script_run(page)
 
 
-CLICK_BOTH = (
-    "(first, [second, delay]) => { first.click(); setTimeout(() => second.click(), delay); }"
-)
+# Figure 1 is an SVG, whose elements have no `click()`.
+CLICK_BOTH = """(first, [second, delay]) => {
+  const options = { bubbles: true, cancelable: true, composed: true };
+  const click = (node) => node.dispatchEvent(new MouseEvent("click", options));
+  click(first);
+  setTimeout(() => click(second), delay);
+}"""
 
 
 def check_text_typed_before_the_field_is_drawn(page: Page, app: str) -> None:

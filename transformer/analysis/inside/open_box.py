@@ -244,15 +244,15 @@ def _tensors(
     model = translator.model
     weight = model.embedding.weight
     tensors: dict[str, Any] = {
-        "src": torch.tensor(trace.src_ids),
-        "tgt": torch.tensor(trace.tgt_ids),
-        "chosen": torch.tensor(trace.predicted_ids)[:, None],
+        "src": torch.tensor(trace.src_ids, device=weight.device),
+        "tgt": torch.tensor(trace.tgt_ids, device=weight.device),
+        "chosen": torch.tensor(trace.predicted_ids, device=weight.device)[:, None],
         "head": head,
         "n_heads": model.config.n_heads,
     }
 
     def recorded(variable: Variable) -> Tensor:
-        tensor = torch.tensor(trace[variable.site], dtype=weight.dtype)
+        tensor = torch.tensor(trace[variable.site], device=weight.device, dtype=weight.dtype)
         return tensor[head] if variable.by_head else tensor
 
     def value(name: str | int) -> Any:
