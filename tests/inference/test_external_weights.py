@@ -14,6 +14,7 @@ import transformers
 from transformer import Trace
 from transformer.inference.external_weights import mark_word_starts
 from transformer.inference.trace import WEIGHTS
+from transformer.measures.pieces import is_control
 from transformer.measures.words import word_labels
 
 COMMON_SETTINGS: dict[str, Any] = {"vocab_size": 40, "attn_implementation": "eager"}
@@ -136,11 +137,41 @@ def test_a_trace_may_have_an_encoder_or_a_decoder_only() -> None:
         (["x", "=", "1", "Ċ", "y", "=x"], ["x", "=", "1", "⏎", "y", "=x"]),
         (["Le", "café", "où", "Ålesund"], ["▁Le", "▁café", "▁où", "▁Ålesund"]),
         (["我", "喜欢"], ["▁我", "▁喜欢"]),
+        (["<s>", "stu@@", "dent", "@@", "."], ["<s>", "▁stu", "dent", "▁@@", "▁."]),
+        (["<s>", "stu", "dent</w>", ".</w>"], ["<s>", "▁stu", "dent", "▁."]),
+        (["a", "stu", "￭dent￭", "."], ["▁a", "▁stu", "dent", "."]),
+        (["<｜begin▁of▁sentence｜>", "The", "Ġcat"], ["<｜begin▁of▁sentence｜>", "The", "▁cat"]),
         ([], []),
     ],
 )
 def test_word_starts_are_marked(tokens: list[str], expected: list[str]) -> None:
     assert list(mark_word_starts(tokens)) == expected
+
+
+CONTROL = [
+    *("<s>", "</s>", "<pad>", "<bos>", "<extra_id_0>", "<start_of_turn>", "<unused12>"),
+    *("<fim_prefix>", "<to_fr>", "<|im_start|>", "<|en|>", "<|0.00|>", "<｜begin▁of▁sentence｜>"),
+    *("<|reserved_special_token_7|>", "[CLS]", "[MASK]", "[INST]", "[/INST]", "[unused1]"),
+]
+TEXTS = [
+    *("<0x0A>", "<", ">", "<<", "<3", "[", "[]", "[1]", "[a]", "[Ab]", "<|", "|>", "a>", "<b>"),
+    *("▁<s>", "<a b>", ""),
+]
+
+
+def test_a_token_stands_for_text_or_not_whatever_its_tokenizer() -> None:
+    """The same cases as in tests/figures/scripts/words.test.js."""
+    assert [token for token in CONTROL if not is_control(token)] == []
+    assert [token for token in TEXTS if is_control(token)] == []
+
+
+@pytest.mark.parametrize("token", CONTROL)
+def test_a_token_without_text_is_a_word_of_its_own(token: str) -> None:
+    weights = np.tril(np.ones((4, 4))) / np.arange(1, 5)[:, None]
+    trace = Trace.from_weights(
+        tgt_tokens=[token, "The", "Ġcat", token], decoder=weights[None, None]
+    )
+    assert word_labels(trace.tgt_tokens) == [token, "The", "cat", token]
 
 
 def random_weights(heads: int, n: int, m: int) -> torch.Tensor:

@@ -16,7 +16,7 @@ from transformer.inference.next_tokens import NextTokens
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
 from transformer.measures.naming import BLANK
-from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
+from transformer.measures.pieces import BEGIN, is_control, join_bytes
 from transformer.measures.words import word_labels, words
 from transformer.text.batching import pad
 
@@ -103,10 +103,10 @@ def _first_pieces(
     """
     for step, row in enumerate(translation.steps):
         word = word_numbers[step]
-        if row.chosen.token in CONTROL:
+        if is_control(row.chosen.token):
             continue
         for candidate in row.candidates:
-            if candidate.id == row.chosen.id or candidate.token in CONTROL:
+            if candidate.id == row.chosen.id or is_control(candidate.token):
                 continue
             if candidate.probability < min_probability:
                 break
@@ -157,7 +157,7 @@ def _complete_words(
             active, best_ids, best_probabilities, strict=True
         ):
             token = vocabulary.token(piece)
-            if token in CONTROL or token.startswith(BEGIN):
+            if is_control(token) or token.startswith(BEGIN):
                 complete.append(alternative)
                 continue
             probability = alternative.probability * best_probability

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ import torch
 from transformer.inference.results import StepTable, Translation
 from transformer.inference.trace_tensors import WEIGHTS
 from transformer.measures.kinds import AttentionKind
-from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
+from transformer.measures.pieces import BEGIN, is_control, join_bytes
 
 Weights = npt.NDArray[np.float32]
 ROW_SUM_TOLERANCE = 0.02
 """Allowed difference of a row's sum from 1; a row of a few hundred bfloat16 weights needs it."""
+_END, _CONTINUED, _JOIN = "</w>", "@@", "￭"
 _BYTE_LEVEL_SPACE, _WORD_PIECE_CONTINUATION = "Ġ", "##"
 
 
@@ -86,16 +87,32 @@ def trace_fields(
 def mark_word_starts(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the tokens in SentencePiece notation: "▁" before each token that begins a word.
 
-    Also reads byte-level BPE ("Ġ" begins a word, every byte is a letter; Radford et al. 2019) and
-    WordPiece ("##" continues a word; Wu et al. 2016). Byte-level BPE of a text without a space has
-    no mark; it is recognised if its letters spell line ends or characters beyond ASCII. Without any
-    of these marks, each token is a word.
+    Also reads byte-level BPE ("Ġ" begins a word, every byte is a letter; Radford et al. 2019),
+    WordPiece ("##" continues a word; Wu et al. 2016), "@@" before a continuation (subword-nmt),
+    "</w>" at the end of a word (Sennrich et al. 2016) and "￭", which joins to its neighbour
+    (OpenNMT). Byte-level BPE of a text without a space has no mark; it is recognised if its letters
+    spell line ends or characters beyond ASCII. Without any of these marks, each token is a word.
     """
-    if any(BEGIN in token for token in tokens):
+    texts = [token for token in tokens if not is_control(token)]
+    if any(BEGIN in token for token in texts):
         return tuple(tokens)
+    if any(len(token) > len(_END) and token.endswith(_END) for token in texts):
+        return _marked(tokens, lambda before, _: not before or before.endswith(_END), _END)
+    if any(len(token) > len(_CONTINUED) and token.endswith(_CONTINUED) for token in texts):
+        return _marked(
+            tokens,
+            lambda before, _: before in ("", _CONTINUED) or not before.endswith(_CONTINUED),
+            _CONTINUED,
+        )
+    if any(_JOIN in token for token in texts):
+        return _marked(
+            tokens,
+            lambda before, token: not before.endswith(_JOIN) and not token.startswith(_JOIN),
+            _JOIN,
+        )
     if _is_byte_level(tokens):
         decoded = tuple(
-            token if token in CONTROL else _decode_byte_level(token) for token in tokens
+            token if is_control(token) else _decode_byte_level(token) for token in tokens
         )
         # Bytes that form no character together with their neighbours are left as they are.
         has_stray_byte = "\N{REPLACEMENT CHARACTER}" in join_bytes("".join(decoded))
@@ -105,7 +122,7 @@ def mark_word_starts(tokens: Sequence[str]) -> tuple[str, ...]:
         )
     return tuple(
         token
-        if token in CONTROL
+        if is_control(token)
         else token.removeprefix(_WORD_PIECE_CONTINUATION)
         if token.startswith(_WORD_PIECE_CONTINUATION) and token != _WORD_PIECE_CONTINUATION
         else BEGIN + token
@@ -113,8 +130,25 @@ def mark_word_starts(tokens: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def _marked(
+    tokens: Sequence[str], begins: Callable[[str, str], bool], mark: str
+) -> tuple[str, ...]:
+    """Return the tokens without `mark`, with "▁" where `begins(token before, token)`; the token
+    before is "" at the start and after a control token."""
+    marked, before = [], ""
+    for token in tokens:
+        if is_control(token):
+            marked.append(token)
+            before = ""
+            continue
+        text = token.strip(mark) if mark == _JOIN else token.removesuffix(mark)
+        marked.append((BEGIN if begins(before, token) else "") + (text or token))
+        before = token
+    return tuple(marked)
+
+
 def _is_byte_level(tokens: Sequence[str]) -> bool:
-    texts = [token for token in tokens if token not in CONTROL]
+    texts = [token for token in tokens if not is_control(token)]
     if any(token.startswith(_BYTE_LEVEL_SPACE) for token in texts):
         return True
     if any(token.startswith(_WORD_PIECE_CONTINUATION) for token in texts):
@@ -251,5 +285,5 @@ def _translation(
 
 
 def _text(tokens: tuple[str, ...]) -> str:
-    joined = "".join(token for token in tokens if token not in CONTROL and token != "…")
+    joined = "".join(token for token in tokens if not is_control(token) and token != "…")
     return joined.replace(BEGIN, " ").strip()

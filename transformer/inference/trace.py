@@ -157,8 +157,8 @@ class Trace(TraceTensors):
 
         Args:
             src_tokens, tgt_tokens: input tokens of the encoder and the decoder; a decoder-only
-                model has no source. The marks "▁" and "Ġ" (begins a word) and "##" (continues a
-                word) are understood.
+                model has no source. The marks "▁" and "Ġ" (begins a word), "##" (continues a word),
+                "@@" (is continued), "</w>" (ends a word) and "￭" (joins) are understood.
             encoder, decoder, cross: one array or tensor per layer, (heads, query, key), with or
                 without a batch dimension of size 1; or the output of `generate`, one tuple of
                 layers per generated token.

@@ -14,11 +14,18 @@ BEGIN = "▁"
 """SentencePiece's mark for the beginning of a word (Kudo and Richardson 2018, section 3.1,
 https://arxiv.org/abs/1808.06226)."""
 
-CONTROL = frozenset(
-    {"<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", "<mask>"}
-    | {"<|endoftext|>"}
+_CONTROL = re.compile(
+    r"</?(?:s|[A-Za-z][\w.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|\[(?:/?[A-Z][A-Z_]*[0-9]*|unused[0-9]+)\]"
 )
-"""Control tokens of this package and of BERT, BART and GPT-2, whose traces can be opened."""
+
+
+def is_control(token: str) -> bool:
+    """Whether a token stands for no text: `<s>`, `</s>`, `<extra_id_0>`, `<|im_end|>`, `[CLS]`. A
+    byte piece such as `<0x0A>` and a short tag such as `<b>` stand for text.
+
+    `client/trace/words.js` has the same rule.
+    """
+    return token[:1] in ("<", "[") and _CONTROL.fullmatch(token) is not None
 
 
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
@@ -69,7 +76,7 @@ class Pieces:
 
     @classmethod
     def of(cls, pieces: Sequence[str]) -> Pieces:
-        control = np.array([piece in CONTROL for piece in pieces])
+        control = np.array([is_control(piece) for piece in pieces])
         punctuation = np.array([is_punctuation(piece) for piece in pieces])
         starts = np.array([piece.startswith(BEGIN) for piece in pieces])
         has_letters = np.array([any(letter.isalnum() for letter in piece) for piece in pieces])

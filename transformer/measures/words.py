@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation, join_bytes
+from transformer.measures.pieces import BEGIN, is_control, is_punctuation, join_bytes
 
 
 def special(tokens: Sequence[str]) -> list[bool]:
-    """Return for each token whether it is a control token: `<s>`, `</s>`, `<pad>`, `<unk>`."""
-    return [token in CONTROL for token in tokens]
+    """Return for each token whether it is a control token, such as `<s>`."""
+    return [is_control(token) for token in tokens]
 
 
 def words(tokens: Sequence[str]) -> list[int]:

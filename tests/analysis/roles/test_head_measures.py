@@ -17,7 +17,7 @@ from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RULES, HeadRole, head_roles
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures import MEASURES
-from transformer.measures.pieces import CONTROL
+from transformer.measures.pieces import is_control
 from transformer.text import Vocabulary
 
 Pairs = list[tuple[str, str]]
@@ -154,7 +154,7 @@ def test_rare_tokens_are_ranked_by_id_or_by_frequency(
     rare = rarity(pieces, measured.pairs)
     highest = [max(rare[id] for id in trace.src_ids[:-1]) for trace in traces]
     threshold = sorted(highest)[3]
-    frequent = sum(rare[id] < threshold and p not in CONTROL for id, p in enumerate(pieces))
+    frequent = sum(rare[id] < threshold and not is_control(p) for id, p in enumerate(pieces))
     monkeypatch.setattr(tokens, "FREQUENT", frequent)
     measured = measure_heads(translator, corpus)
     rows = [len(t.src_ids) * (top >= threshold) for t, top in zip(traces, highest, strict=True)]

@@ -5,12 +5,13 @@ import { HeadWeights } from "./head-weights.js";
 import { charactersOf } from "../model/characters.js";
 
 const BEGIN = "▁";
-const CONTROL_TOKENS = new Set( // of this package, and of BERT, BART and GPT-2, whose traces can be opened
-  ["<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", "<mask>", "<|endoftext|>"],
-);
+const CONTROL =
+  /^(?:<\/?(?:s|[A-Za-z][\p{L}\p{N}_.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|\[(?:\/?[A-Z][A-Z_]*[0-9]*|unused[0-9]+)\])$/u;
 
+// Whether a token stands for no text: <s>, <extra_id_0>, <|im_end|>, [CLS]. A byte piece such as <0x0A> does,
+// and a short tag such as <b>.
 /** @param {string} token */
-export const isControl = (token) => CONTROL_TOKENS.has(token);
+export const isControl = (token) => CONTROL.test(token);
 
 /** @param {string} token */
 export const beginsWord = (token) => token.startsWith(BEGIN);
