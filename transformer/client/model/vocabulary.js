@@ -5,7 +5,8 @@ import { charactersOf } from "./characters.js";
 import { Normalizer } from "./normalizer.js";
 import { readMessage } from "./protobuf.js";
 
-const [NORMAL, UNKNOWN, CONTROL, BYTE] = [1, 2, 3, 6]; // kinds of pieces
+const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE] = [1, 2, 3, 4, 6]; // kinds of pieces
+const WHITESPACE_AS_SUFFIX = 24; // a field of TrainerSpec
 const UNIGRAM = 1;
 const USUAL_NORMALIZER = { 3: 1, 4: 1 }; // a space before the text, single spaces
 const UNKNOWN_PENALTY = 10; // below the least probable piece
@@ -28,6 +29,9 @@ export class Vocabulary {
       : readModel(model);
     if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) {
       throw new Error("The vocabulary must be a SentencePiece unigram model.");
+    }
+    if (trainer[WHITESPACE_AS_SUFFIX] || pieces.some(({ kind }) => kind === USER_DEFINED)) {
+      throw new Error("The vocabulary has user-defined symbols or spaces after words, which the browser cannot read.");
     }
     this.pieces = pieces;
     this.byteFallback = Boolean(trainer[35]);
