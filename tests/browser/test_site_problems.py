@@ -59,7 +59,7 @@ def test_wrong_input_and_hostile_links_get_one_sentence_and_a_working_page(
         expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
         shown = {"bands": "^Source words", "off": "^Cross-attention", "steps": "^The translation"}
         label = re.compile(shown.get(depth, "Choose a layer and a head"))
-        expect(page.get_by_label(label).first).to_be_visible()
+        expect(page.get_by_label(label).filter(visible=True).first).to_be_visible()
     page.goto(f"{site_address}?depth=constructor&text={TEXT}")
     wait_until_ready(page)
     assert translation_when_finished(page) == en_fr.translate(TEXT, method="greedy").text
