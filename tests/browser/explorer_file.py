@@ -107,16 +107,23 @@ def pixels(page: Page, points: list[tuple[float, float]]) -> Numbers:
     return values
 
 
-def colour_scale(page: Page) -> Numbers:
-    """Return the colour of each level from 0 to 255, from the scale below the picture."""
-    values = page.locator(".hu-view .hu-scale").evaluate(
-        """(node) => {
-          const pen = new OffscreenCanvas(256, 1).getContext("2d");
-          pen.drawImage(node, 0, 0);
-          return [...pen.getImageData(0, 0, 256, 1).data];
+def canvas_pixels(canvas: Locator) -> Numbers:
+    """Return all pixels of a canvas, (height, width, 4)."""
+    height, width, data = canvas.evaluate(
+        """(canvas) => {
+          const copy = new OffscreenCanvas(canvas.width, canvas.height);
+          const pen = copy.getContext("2d", { willReadFrequently: true });
+          pen.drawImage(canvas, 0, 0);
+          const { data } = pen.getImageData(0, 0, copy.width, copy.height);
+          return [copy.height, copy.width, [...data]];
         }"""
     )
-    levels: Numbers = np.array(values, float).reshape(256, 4)
+    return np.array(data, float).reshape(height, width, 4)
+
+
+def colour_scale(page: Page) -> Numbers:
+    """Return the colour of each level from 0 to 255, from the scale below the picture."""
+    levels: Numbers = canvas_pixels(page.locator(".hu-view .hu-scale"))[0, :256]
     return levels
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.explorer_file import Numbers, download_text, open_explorer, table
+from tests.browser.explorer_file import Numbers, canvas_pixels, download_text, open_explorer, table
 from tests.figures.fake_traces import HOSTILE, fake_trace
 
 # The positions in A and B of the tokens that both have, written by hand; the view gets them from
@@ -31,25 +31,13 @@ def difference(layer: int, head: int) -> Numbers:
     return b[IN_B] - a[IN_A]
 
 
-PIXELS = """(canvas) => {
-  const copy = new OffscreenCanvas(canvas.width, canvas.height);
-  const pen = copy.getContext("2d");
-  pen.drawImage(canvas, 0, 0);
-  return [...pen.getImageData(0, 0, copy.width, copy.height).data];
-}"""
-
-
-def pixels(picture: Locator) -> Numbers:
-    return np.array(picture.evaluate(PIXELS), float).reshape(-1, 4)
-
-
 def check_colours(page: Page) -> None:
     """Check the differences that the small pictures show, on one scale for all heads."""
     limit = max(abs(difference(*head)).max() for head in np.ndindex(3, 4))
-    legend = pixels(page.locator(".hu-legends .hu-scale").nth(1))[:256]
+    legend = canvas_pixels(page.locator(".hu-legends .hu-scale").nth(1))[0]
     for layer, head in [(0, 0), (2, 3)]:
         picture = page.get_by_role("radio", name=f"layer {layer + 1}, head {head + 1}")
-        colours = pixels(picture.locator("canvas"))
+        colours = canvas_pixels(picture.locator("canvas")).reshape(-1, 4)
         shares = abs(colours[:, None] - legend).max(axis=2).argmin(axis=1) / 127.5 - 1
         drawn = limit * np.sign(shares) * shares**2
         np.testing.assert_allclose(drawn, difference(layer, head).ravel(), atol=0.03 * limit)

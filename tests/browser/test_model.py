@@ -10,6 +10,7 @@ import numpy.typing as npt
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.explorer_file import (
+    canvas_pixels,
     colour_scale,
     download_text,
     open_explorer,
@@ -40,20 +41,6 @@ def section(page: Page, kind: str) -> Locator:
     return page.locator(f".hu-model section[data-kind={kind}]")
 
 
-def thumbnail_pixels(picture: Locator) -> Numbers:
-    """Return the pixels of a small picture, (height, width, 4)."""
-    height, width, data = picture.locator("canvas").evaluate(
-        """(canvas) => {
-          const copy = new OffscreenCanvas(canvas.width, canvas.height);
-          const pen = copy.getContext("2d", { willReadFrequently: true });
-          pen.drawImage(canvas, 0, 0);
-          const { data } = pen.getImageData(0, 0, copy.width, copy.height);
-          return [copy.height, copy.width, [...data]];
-        }"""
-    )
-    return np.array(data, float).reshape(height, width, 4)
-
-
 def test_all_heads_are_drawn_sorted_and_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="entropy")
     colours = colour_scale(page)
@@ -61,7 +48,7 @@ def test_all_heads_are_drawn_sorted_and_exported(page: Page, tmp_path: Path) -> 
         assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
         levels = np.rint(np.sqrt(TRACE.weights(kind, 1)[2]) * 255).astype(int)
         picture = section(page, kind).get_by_role("radio", name="layer 2, head 3")
-        displayed = thumbnail_pixels(picture)
+        displayed = canvas_pixels(picture.locator("canvas"))
         if kind == "decoder":
             future = np.triu(np.ones(levels.shape, bool), 1)
             assert (displayed[future] == 0).all(), "a masked cell is coloured"
