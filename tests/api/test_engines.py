@@ -43,6 +43,7 @@ KINDS = (
 LESSONS = ("umbrella", "row", "steps", "meeting", "back", "rest", "ahead", "crossing", "self")
 
 
+@pytest.mark.slow
 def test_both_engines_give_the_same_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ def deno(*arguments: str) -> str:
         [str(DENO), *arguments],
         capture_output=True,
         encoding="utf-8",
-        timeout=240,
+        timeout=600,  # 200 requests to both engines take minutes on a busy machine
         check=False,
         env={**os.environ, "NO_COLOR": "1"},
     )
