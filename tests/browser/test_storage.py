@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Page, WebSocket, expect
 
 from tests.browser.conftest import NewPage
-from tests.live_app import wait_for_script_run
+from tests.live_app import wait_for_script_run, wait_until
 from transformer.api.visitors import COOKIE, ID
 from transformer.figures.views import served_script
 from transformer.ui.base.registry import PAGES, path
@@ -54,7 +54,7 @@ def test_a_visit_stores_what_security_md_lists_and_loads_a_script_once(
     assert visitor["httpOnly"]
     assert COOKIE not in page.evaluate("document.cookie"), "a script can read the cookie"
     page.get_by_role("button", name="Larger").click()
-    wait_for_script_run(page)
+    wait_until(page, "() => document.cookie.includes('heads_up_size=large')")
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()

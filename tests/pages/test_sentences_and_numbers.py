@@ -210,18 +210,12 @@ def test_table_1_says_what_its_numbers_say(visit: Visit, seed: int) -> None:
 
     app = visit("pages/inside.py?tab=why", part="paths", **sizes)
     assert not messages(app)
-    text = visible_text(app, kinds=("markdown", "info"))
-    assert "never" not in text
     size = min(n, 128)
     table = rows_by_label(app, f"n = {size}, k = {k}")
     for name in NAMES.values():
-        [title] = re.findall(rf"\*\*{name}\*\*: (.*)", text)
         value, measured = (cell.split(",")[0] for cell in table[name][2:4])
         assert value == measured
-        expected = "no number of layers" if value == "never" else f"{value} layer"
-        assert re.search(rf"\b{re.escape(expected)}", title)
     assert table["Recurrent"][3] == f"1, {size - 1} steps"
-    assert f"through {size - 1} steps" in text
 
 
 @pytest.mark.parametrize("d_k", [1, 16, 100, 1024])

@@ -29,7 +29,7 @@ CAPTIONS = {
 
 def matrix(model: Model) -> None:
     """Draw PE(pos, dim) with the tokens of the sentence."""
-    frame.lead_text("Each row is the vector that is added to the embedding at that position.")
+    frame.lead_text("Each row is added to the embedding at its position.")
     stack_side = state.view(Inside).side
     cached_trace = trace_cache.read(model, state.view(Inside))
     words = display_names.tokens(tokens(cached_trace.trace, stack_side))
