@@ -1,5 +1,7 @@
 """Walk through app and site in Chromium, Firefox and WebKit: `python -m tests.three_browsers`.
 
+A failed journey leaves a picture in build/three_browsers.
+
 Debian's packages: chromium, firefox-esr, webkit2gtk-driver, xvfb. The arguments are the browsers to
 use, by default all three.
 """
@@ -13,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.figures.deno import DENO
 from tests.live_app import ROOT, app_server, http_server
 from transformer import Translator
@@ -30,7 +33,8 @@ def main() -> int:
     if unknown := [name for name in browsers if name not in BROWSERS]:
         print(f"There is no browser {unknown[0]!r}; there are {', '.join(BROWSERS)}.")
         return 1
-    checkpoints = ROOT / "checkpoints"
+    checkpoints, failures = ROOT / "checkpoints", ROOT / "build" / "three_browsers"
+    failures.mkdir(parents=True, exist_ok=True)
     translation = Translator.load(checkpoints / "en-fr", device="cpu").translate(TEXT).text
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -41,9 +45,9 @@ def main() -> int:
                 "site": site,
                 "app": app,
                 "text": TEXT,
-                "last_word": translation.split()[-1],
+                "word": translation.split()[-2],
                 "checksum": CHECKSUM,
-                "folder": str(Path.cwd()),
+                "folder": str(failures),
             }
             (folder / "expected.json").write_text(json.dumps(expected))
             script = Path(__file__).with_name("journeys.js")

@@ -6,7 +6,7 @@ import selenium from "selenium-webdriver";
 
 const PATHS = { chromium: "/usr/bin/chromium", firefox: "/usr/bin/firefox-esr" };
 const MINI_BROWSER = "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser";
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 90_000;
 const POLL_MS = 100;
 
 // Runs in the page: the visible elements that a selector finds and whose name has this text.
