@@ -15,7 +15,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.figures.deno import DENO
 from tests.live_app import ROOT, app_server, http_server
 from transformer import Translator

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import transformer.ui.pages  # noqa: F401 - registers the pages, to which lessons link
 from transformer.api.client_data import client_data, model_data
 from transformer.checkpoint import VOCABULARY, WEIGHTS
 from transformer.figures import PackedTrace, explorer_page
