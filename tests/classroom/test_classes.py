@@ -8,15 +8,13 @@ from hypothesis import strategies as st
 
 from tests.hostile import TEXTS, check_message
 from transformer.classroom import Classes, ClassroomError
-from transformer.classroom.classes import (
-    IDLE_SECONDS,
-    JOIN_SECONDS,
-    MAX_JOINS,
-)
+from transformer.classroom.classes import IDLE_SECONDS
+from transformer.classroom.classroom import JOINS_PER_SEAT
 from transformer.classroom.codes import (
     new_code,
     read_name,
 )
+from transformer.classroom.joins import JOIN_SECONDS
 
 TOKEN = "a token of the teacher's"
 
@@ -110,31 +108,65 @@ def test_wrong_tokens_and_codes_keep_nobody_out(classes: Classes) -> None:
     assert classes.join(code, "eve", "E").code == code
 
 
-def test_joins_from_one_address_are_limited(clock: Clock) -> None:
-    classes = Classes(TOKEN, clock=clock)
-    code = classes.open(TOKEN, "teacher").code
-    for number in range(MAX_JOINS):
-        classes.join(code, f"student {number}", "E")
-    with pytest.raises(ClassroomError, match="try again in a minute"):
-        classes.join(code, "one more", "E")
-    classes.join(code, "student 3", "E", name="Ann")  # a change of name
-    classes.join(code, "another address", "F")
+@pytest.mark.parametrize("seats", [30, 60, 200])
+def test_whole_classes_join_at_once(clock: Clock, seats: int) -> None:
+    """Also two classes behind one school router: joins are counted for each class."""
+    classes = Classes(TOKEN, max_members=seats, clock=clock)
+    for group in ("a", "b"):
+        opened = classes.open(TOKEN, f"teacher {group}")
+        for number in range(seats):
+            classes.join(opened.code, f"{group} {number}")
+        assert len(opened.members()) == seats
+        assert opened.refused_joins() == {"rate": 0, "full": 0}
+
+
+def test_joins_of_ever_new_browsers_are_limited_and_the_teacher_lets_them_in(clock: Clock) -> None:
+    classes = Classes(TOKEN, max_members=3, clock=clock)
+    opened, other = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "other teacher")
+    for number in range(1, 3 * JOINS_PER_SEAT + 1):
+        classes.join(opened.code, f"eve {number}")
+        if number > 1:
+            classes.remove("teacher", [number])
+    assert [member.number for member in opened.members()] == [1]
+    changes: list[bool] = []
+    opened.listen("teacher", changes.append, limit=1)
+    changes.clear()
+    for _ in range(2):  # the same browser again is one refused browser
+        with pytest.raises(ClassroomError, match="your teacher sees this and can let you join"):
+            classes.join(opened.code, "ann")
+    assert (opened.refused_joins(), changes) == ({"rate": 1, "full": 0}, [True, True])
+    classes.join(other.code, "cleo")  # another class
+    classes.leave("eve 1")
+    classes.join(opened.code, "eve 1")  # a browser that was in this class before
+    opened.allow_joins("eve 1")  # only the teacher can
+    assert opened.refused_joins()["rate"] == 1
+    opened.allow_joins("teacher")
+    classes.join(opened.code, "ann")
+    assert opened.refused_joins() == {"rate": 0, "full": 0}
     clock.now += JOIN_SECONDS
-    classes.join(code, "one more", "E")
+    classes.join(opened.code, "bob")
+    with pytest.raises(ClassroomError, match="3 students"):
+        classes.join(opened.code, "dan")
+    assert opened.refused_joins() == {"rate": 0, "full": 1}
+    classes.leave("bob")
+    assert opened.refused_joins() == {"rate": 0, "full": 0}
 
 
-def test_one_student_cannot_use_up_the_joins_of_an_address(clock: Clock) -> None:
-    classes = Classes(TOKEN, max_members=MAX_JOINS, clock=clock)
-    code = classes.open(TOKEN, "teacher").code
-    for _ in range(MAX_JOINS):
-        classes.join(code, "eve", "E")
-        classes.leave("eve")
-    classes.join(code, "eve", "E")
-    classes.remove("teacher", [MAX_JOINS + 1])
-    for _ in range(MAX_JOINS):
-        with pytest.raises(ClassroomError, match="has removed this browser"):
-            classes.join(code, "eve", "E")
-    classes.join(code, "ann", "E")
+def test_former_members_learn_why_they_are_in_no_class(classes: Classes, clock: Clock) -> None:
+    opened = classes.open(TOKEN, "teacher")
+    for student in ("ann", "bob", "cleo"):
+        classes.join(opened.code, student)
+    assert classes.departure("ann") == ""
+    during_removal: list[str] = []
+    opened.listen("ann", lambda _: during_removal.append(classes.departure("ann")), limit=1)
+    classes.remove("teacher", [1])
+    assert during_removal[-1] == "removed"
+    classes.leave("bob")
+    clock.now += IDLE_SECONDS + 1
+    departures = [classes.departure(visitor) for visitor in ("ann", "bob", "cleo", "dan")]
+    assert departures == ["removed", "left", "ended", ""]
+    classes.join(classes.open(TOKEN, "teacher").code, "cleo")
+    assert classes.departure("cleo") == ""
 
 
 def test_a_teacher_removes_students(classes: Classes) -> None:

@@ -74,8 +74,12 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     press(rerun(teacher), "class-remove")
     assert [member.name for member in classroom.members()] == ["Zoë"]
     assert "You are in the class" not in page_markdown(rerun(other_student))
+    assert "Your teacher has removed you from the class." in page_markdown(other_student)
+    last_student = join_as_student(visit, classroom, "Bob")
     press(student, "Leave the class")
-    assert "The class has ended" in page_markdown(student)
+    assert "You have left the class." in page_markdown(student)
+    press(teacher, "class-close")
+    assert "The class has ended." in page_markdown(rerun(last_student))
     assert classroom.members() == ()
     assert class_line_data(student) == {}
 

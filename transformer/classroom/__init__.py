@@ -1,10 +1,11 @@
-"""A class: its code, members, current view and collected answers, all in memory.
+"""A class: its code, members, current view and collected answers.
 
-Everything is kept in the server's memory and deleted when the class ends. The package does not
-depend on pages or cookies: the caller chooses the ids of visitors.
+Everything is kept in the server's memory, and what must survive a restart also in a small file
+(`stored`); both are deleted when the class ends. The package does not depend on pages or cookies:
+the caller chooses the ids of visitors.
 """
 
-from transformer.classroom.classes import Classes
+from transformer.classroom.classes import Classes, Departure
 from transformer.classroom.classroom import Classroom, ViewToFollow
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.measured import MeasuredQuestion, QuestionStatus
@@ -14,6 +15,7 @@ __all__ = [
     "Classes",
     "Classroom",
     "ClassroomError",
+    "Departure",
     "MeasuredQuestion",
     "MeasuredResult",
     "QuestionStatus",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 from transformer.classroom.codes import ClassroomError
+from transformer.classroom.joins import JoinLimit, RefusalReason
 from transformer.classroom.measured import MeasuredQuestions
+from transformer.classroom.stored import StoredAnswers, StoredClass, StoredMember
 from transformer.classroom.tab_runs import TabRun
 
 T = TypeVar("T")
@@ -19,6 +22,8 @@ MAX_RECENT_VIEWS = 32
 """Number of recent views to follow that are remembered, for students whose browser is slow."""
 MAX_QUESTIONS = 200
 """Maximum number of questions a class can answer; more than the course has."""
+JOINS_PER_SEAT = 2
+"""Browsers that may join within a minute, for each seat of the class."""
 MAX_URL_LENGTH = 20_000
 """Maximum length of a view's URL in characters."""
 _NUMBERS = itertools.count(1)
@@ -70,15 +75,84 @@ class Classroom:
         ended: whether the class has ended; its data is then deleted.
     """
 
-    def __init__(self, code: str, teacher: str, teacher_name: str, max_members: int) -> None:
+    def __init__(
+        self,
+        code: str,
+        teacher: str,
+        teacher_name: str,
+        max_members: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        save: Callable[[Classroom], None] = lambda _: None,
+    ) -> None:
+        """
+        Args:
+            clock: monotonic, in seconds.
+            save: called after each change that must survive a restart of the server.
+        """
         self.code = code
         self._max_members, self._lock = max_members, threading.RLock()
+        self._clock, self._save = clock, save
         self.measured = MeasuredQuestions(
-            self._lock, lambda visitor: visitor in self._members, self._notify
+            self._lock, lambda visitor: visitor in self._members, self._changed
         )
         self._forget_all()
         self._teacher, self.teacher_name = teacher, teacher_name
         self._is_leading, self.ended = True, False
+
+    @classmethod
+    def restored(cls, stored: StoredClass, max_members: int, **options: Any) -> Self:
+        """Return the class of a file; `options` are those of the constructor.
+
+        Raises:
+            ValueError: if the parts of the file do not fit together.
+        """
+        classroom = cls(stored.code, stored.teacher, stored.teacher_name, max_members, **options)
+        classroom._is_leading, classroom._n_joined = stored.is_leading, stored.n_joined
+        for member in stored.members:
+            classroom._members[member.visitor] = Member(member.visitor, member.number, member.name)
+        classroom._removed, classroom._not_following = {*stored.removed}, {*stored.not_following}
+        for answers in stored.answers:
+            if answers.answered:
+                counts = {int(option): count for option, count in answers.counts.items()}
+                classroom._answered[answers.lesson] = {*answers.answered}
+                classroom._counts[answers.lesson] = Counter(counts)
+            if answers.shown:
+                classroom._shown.add(answers.lesson)
+        classroom.measured.restore(stored.measured)
+        return classroom
+
+    def stored(self) -> StoredClass | None:
+        """Return what the class needs after a restart; None once it has ended. The teacher's view
+        is not stored: the teacher's browser sends it again."""
+        with self._lock:
+            if self.ended:
+                return None
+            lessons = dict.fromkeys([*self._answered, *self._shown])
+            return StoredClass(
+                code=self.code,
+                teacher=self._teacher,
+                teacher_name=self.teacher_name,
+                is_leading=self._is_leading,
+                n_joined=self._n_joined,
+                members=tuple(
+                    StoredMember(visitor=member.visitor, number=member.number, name=member.name)
+                    for member in self._members.values()
+                ),
+                removed=tuple(self._removed),
+                not_following=tuple(self._not_following),
+                answers=tuple(self._stored_answers(lesson) for lesson in lessons),
+                measured=self.measured.stored(),
+            )
+
+    def _stored_answers(self, lesson: str) -> StoredAnswers:
+        counts = self._counts.get(lesson, Counter())
+        return StoredAnswers(
+            lesson=lesson,
+            answered=tuple(sorted(self._answered.get(lesson, ()))),  # not in the order of answers
+            counts={str(option): count for option, count in sorted(counts.items())},
+            shown=lesson in self._shown,
+        )
 
     def _forget_all(self) -> None:
         """Delete all data of the class."""
@@ -94,6 +168,7 @@ class Classroom:
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
+        self._joins = JoinLimit(JOINS_PER_SEAT * self._max_members, self._clock)
         self.measured.clear()
 
     # Teacher
@@ -116,9 +191,18 @@ class Classroom:
         """Add a student, or change a student's name.
 
         Raises:
-            ClassroomError: if the class has ended or is full, or the teacher has removed the
-                student.
+            ClassroomError: if the class has ended or is full, if too many join at once, or if the
+                teacher has removed the student.
         """
+        try:
+            member = self._join(visitor, name)
+        except ClassroomError:
+            self._notify()  # the teacher sees refused joins
+            raise
+        self._changed()
+        return member
+
+    def _join(self, visitor: str, name: str) -> Member:
         with self._lock:
             before = self._members.get(visitor)
             if self.ended:
@@ -126,21 +210,42 @@ class Classroom:
             if visitor in self._removed:
                 raise ClassroomError("Your teacher has removed this browser from the class.")
             if before is None and len(self._members) >= self._max_members:
+                self._joins.refuse(visitor, "full")
                 raise ClassroomError(
                     f"This class has {self._max_members} students, as many as this app allows; "
                     "ask your teacher to raise class_members in limits.toml."
                 )
-            self._n_joined += before is None
+            if before is None:
+                self._joins.check(visitor)
+                self._joins.add(visitor)
+                self._n_joined += 1
             member = Member(visitor, before.number if before else self._n_joined, name)
             self._members[visitor] = member
+            return member
+
+    def refused_joins(self) -> dict[RefusalReason, int]:
+        """Return how many browsers could not join: because too many joined within a minute
+        ("rate"), or because the class has no free seat ("full")."""
+        with self._lock:
+            is_full = len(self._members) >= self._max_members
+            return {
+                "rate": self._joins.refused("rate"),
+                "full": self._joins.refused("full") if is_full else 0,
+            }
+
+    def allow_joins(self, teacher: str) -> None:
+        """Let refused browsers join at once. Does nothing for other visitors."""
+        with self._lock:
+            if not self.is_teacher(teacher):
+                return
+            self._joins.lift()
         self._notify()
-        return member
 
     def leave(self, visitor: str) -> None:
         """Remove a student; only anonymous answer counts are kept."""
         with self._lock:
             self._forget(visitor)
-        self._notify()
+        self._changed()
 
     def _forget(self, visitor: str) -> None:
         for by_visitor in (self._members, self._tab_runs, self._solved_cases):
@@ -172,7 +277,7 @@ class Classroom:
             if not self.is_teacher(teacher):
                 return
             self._is_leading = True
-        self._notify()
+        self._changed()
 
     def set_view_to_follow(self, teacher: str, page: str, params: Mapping[str, str]) -> None:
         """Set the view to follow. Does nothing unless this visitor is the teacher and leads.
@@ -197,7 +302,7 @@ class Classroom:
         with self._lock:
             self._is_leading = False
             self._recent_views.clear()
-        self._notify()
+        self._changed()
 
     def was_recent_view(self, page: str, params: Mapping[str, str]) -> bool:
         """Whether this was recently the view to follow."""
@@ -210,7 +315,7 @@ class Classroom:
             if visitor not in self._members or (visitor not in self._not_following) == follows:
                 return
             (self._not_following.discard if follows else self._not_following.add)(visitor)
-        self._notify()
+        self._changed()
 
     def follows(self, visitor: str) -> bool:
         """Whether this student follows the teacher's views."""
@@ -239,7 +344,7 @@ class Classroom:
                 return
             answered.add(visitor)
             self._counts.setdefault(question, Counter())[option] += 1
-        self._notify()
+        self._changed()
 
     def answers(self, question: str) -> Counter[int]:
         """Return the number of answers for each option; they are anonymous."""
@@ -251,7 +356,7 @@ class Classroom:
         with self._lock:
             if len(self._shown) < MAX_QUESTIONS:
                 self._shown.add(question)
-        self._notify()
+        self._changed()
 
     def are_shown(self, question: str) -> bool:
         """Whether the answers to this question are shown to the class."""
@@ -339,11 +444,28 @@ class Classroom:
     def end(self) -> None:
         """End the class and delete its data; called by `Classes`."""
         with self._lock:
-            listeners = [on_change for _, on_change in self._listeners.values()]
+            listeners = self._take_listeners()
             self._forget_all()
             self.ended, self._is_leading = True, False
+        self._save(self)
         for on_change in listeners:
             on_change(False)
+
+    def disconnect(self) -> None:
+        """Remove all listeners, when the server stops; called by `Classes`."""
+        for on_change in self._take_listeners():
+            on_change(False)
+
+    def _take_listeners(self) -> list[Callable[[bool], None]]:
+        with self._lock:
+            listeners = [on_change for _, on_change in self._listeners.values()]
+            self._listeners.clear()
+        return listeners
+
+    def _changed(self) -> None:
+        """Save the class and tell its listeners."""
+        self._save(self)
+        self._notify()
 
     def _notify(self) -> None:
         with self._lock:

@@ -14,9 +14,11 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Self
 
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.results import MeasuredResult, SeatAnswers
+from transformer.classroom.stored import NO_ANSWER, StoredQuestion, StoredQuestions
 
 ROUNDS = "before", "after"
 MAX_MEASURED = 30
@@ -122,6 +124,48 @@ class _AskedQuestion:
         return QuestionStatus(
             self.number, self.question, answered, self.is_open, self.result is not None
         )
+
+    def stored(self) -> StoredQuestion:
+        result = self.result
+        return StoredQuestion(
+            text=self.question.text,
+            options=self.question.options,
+            correct=self.question.correct,
+            key=self.key.hex(),
+            rounds=tuple(
+                {seat.hex(): votes[seat] for seat in sorted(votes)} for votes in self.rounds
+            ),
+            is_open=self.is_open,
+            n_rounds=result.n_rounds if result else len(self.rounds),
+            seats=tuple(
+                tuple(NO_ANSWER if option is None else option for option in seat)
+                for seat in (result.seats if result else ())
+            ),
+        )
+
+    @classmethod
+    def restored(cls, number: int, stored: StoredQuestion) -> Self:
+        """Return the question of a file. Raises ValueError if its parts do not fit together."""
+        chosen = [
+            *(vote for votes in stored.rounds for vote in votes.values()),
+            *(option for seat in stored.seats for option in seat if option != NO_ANSWER),
+        ]
+        n_options = len(stored.options)
+        if any(not 0 <= option < n_options for option in (stored.correct, *chosen)):
+            raise ValueError(f"Question {number} has an answer that is none of its options.")
+        if (stored.seats and stored.rounds) or (stored.is_open and not stored.rounds):
+            raise ValueError(f"Question {number} is both sealed and shown.")
+        question = MeasuredQuestion(stored.text, stored.options, stored.correct)
+        rounds = [
+            {bytes.fromhex(seat): vote for seat, vote in votes.items()} for votes in stored.rounds
+        ]
+        asked = cls(number, question, bytes.fromhex(stored.key), rounds, stored.is_open)
+        if not rounds:
+            seats = tuple((_option(first), _option(second)) for first, second in stored.seats)
+            asked.result = MeasuredResult(
+                stored.text, stored.options, stored.correct, stored.n_rounds, seats
+            )
+        return asked
 
 
 class MeasuredQuestions:
@@ -259,6 +303,22 @@ class MeasuredQuestions:
             self._changes += 1
         self._notify()
 
+    def stored(self) -> StoredQuestions:
+        """Return what the questions need after a restart."""
+        with self._lock:
+            return StoredQuestions(
+                changes=self._changes,
+                current=self._current,
+                questions=tuple(record.stored() for record in self._records.values()),
+            )
+
+    def restore(self, stored: StoredQuestions) -> None:
+        """Add the questions of a file. Raises ValueError if they do not fit together."""
+        with self._lock:
+            self._changes, self._current = stored.changes, stored.current
+            for number, question in enumerate(stored.questions, 1):
+                self._records[number] = _AskedQuestion.restored(number, question)
+
     def clear(self) -> None:
         """Delete everything, when the class ends."""
         with self._lock:
@@ -316,6 +376,10 @@ class MeasuredQuestions:
     def _close_all(self) -> None:
         for record in self._records.values():
             record.is_open = False
+
+
+def _option(stored: int) -> int | None:
+    return None if stored == NO_ANSWER else stored
 
 
 def _printable(text: str) -> str:

@@ -6,12 +6,24 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 
-from transformer.classroom import Classes, Classroom
+from transformer.classroom import Classes, Classroom, Departure
 from transformer.classroom.codes import new_token
 from transformer.jobs import Limits
+from transformer.jobs.jobs import runs_folder
 from transformer.jobs.limits import LIMITS_VARIABLE
 from transformer.ui.base import visitor
 from transformer.ui.services import shared
+
+CLASSES_FOLDER = ".classes"
+"""Folder of the files of classes inside the folder of runs."""
+
+DEPARTURE_MESSAGES: dict[Departure, str] = {
+    "ended": "The class has ended. Names and answers have been deleted.",
+    "removed": "Your teacher has removed you from the class.",
+    "left": "You have left the class. Your name has been deleted.",
+    "": "The class was lost when the server restarted. Ask your teacher for a new code.",
+}
+"""What a page says after the visitor's class, by how they were separated."""
 
 
 def classes() -> Classes:
@@ -54,6 +66,14 @@ def current_class() -> Classroom | None:
     return class_of(visitor_id) if visitor_id else None
 
 
+def departure_message() -> str:
+    """Return why this visitor, who was in a class, is in none."""
+    departure: Departure = ""
+    with suppress(ValueError):
+        departure = classes().departure(visitor.current_id())
+    return DEPARTURE_MESSAGES[departure]
+
+
 def is_teacher() -> bool:
     """Return whether this session's visitor teaches a class."""
     classroom = current_class()
@@ -90,4 +110,5 @@ def _limits() -> Limits:
 def _classes(_: str) -> Classes:
     limits = _limits()
     token = limits.teacher_token or generated_token()
-    return Classes(token, max_members=limits.class_members)
+    folder = runs_folder() / CLASSES_FOLDER
+    return Classes(token, max_members=limits.class_members, folder=folder)

@@ -143,9 +143,7 @@ def class_line(file: str) -> None:
             st.session_state[_CLASS_ENDED_ON] = file
         # In every rerun of this page: the next rerun may replace the message.
         if st.session_state.get(_CLASS_ENDED_ON) == file:
-            st.info(
-                "The class has ended. Names and answers have been deleted.", icon=":material/group:"
-            )
+            st.info(live_classes.departure_message(), icon=":material/group:")
         else:
             st.session_state.pop(_CLASS_ENDED_ON, None)
         return

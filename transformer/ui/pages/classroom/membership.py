@@ -39,7 +39,7 @@ def join_or_open() -> None:
             token, teacher_name, opens = _open_form()
     visitor_id = visitor.ensure_id()
     if joins:
-        live_classes.classes().join(typed_code, visitor_id, visitor.address_hash(), student_name)
+        live_classes.classes().join(typed_code, visitor_id, student_name)
         state.set_fields(code="")
         following.follow_again()
     elif opens:
