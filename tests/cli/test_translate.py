@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -163,3 +164,16 @@ def test_a_forced_translation_has_its_probability(shell: Shell, checkpoint: Path
     result = shell("translate", TEXT, "--checkpoint", checkpoint, "--target", "Le pain.")
     assert result.out.split("\n")[0] == "Le pain."
     assert f"log probability {expected.log_probability:.3f}\n" in result.out
+
+
+def test_closed_standard_input_is_named(checkpoint: Path) -> None:
+    command = 'exec "$0" -m transformer translate --checkpoint "$1" <&-'
+    process = subprocess.run(
+        ["/bin/sh", "-c", command, sys.executable, checkpoint],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert process.returncode == 1
+    assert "standard input is closed" in process.stderr
+    assert "Traceback" not in process.stderr

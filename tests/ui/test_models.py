@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,8 @@ def test_known_folders_are_replaced_by_their_names(runs: Path) -> None:
         (f"({IMPORT_ROOT}/limits.toml)", "(limits.toml)"),
         (f"{Path.home()}/.cache/x", "~/.cache/x"),
         (f"{sys.prefix}/lib/x.py", "python/lib/x.py"),
+        (f"{tempfile.gettempdir()}/tmp1a_bc2d3/mine.safetensors: no", "mine.safetensors: no"),
+        (f"{tempfile.gettempdir()}/tmpfiles/x.json is cut off", "tmpfiles/x.json is cut off"),
     ):
         assert models.without_server_paths(text) == expected
 

@@ -13,11 +13,15 @@ from transformer.app_folders import APP_FOLDER, IMPORT_ROOT
 from transformer.jobs import runs_folder
 
 
+_RANDOM_FOLDER = r"tmp[a-z0-9_]{8}"
+"""Name of a folder that `tempfile` has made."""
+
+
 def remove_server_paths(text: str, *folders: Path) -> str:
     """Shorten every path in `text` that is in a known folder of this machine.
 
     Example: "/srv/heads/runs/a/x.json" becomes "runs/a/x.json" if "/srv/heads/runs" is the folder
-    of runs.
+    of runs. A path in the folder of temporary files begins after it and after a random folder.
 
     Args:
         folders: further folders that keep their own name, like the folder of runs.
@@ -41,7 +45,7 @@ def _pattern(
     named_folders: tuple[Path, ...], working_folder: Path
 ) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return a pattern that matches the known folders, and the replacement of each."""
-    other_folders = {Path(tempfile.gettempdir()): "tmp", Path(sys.prefix): "python"}
+    other_folders = {Path(tempfile.gettempdir()): "", Path(sys.prefix): "python"}
     other_folders[Path(sys.base_prefix)] = "python"
     with suppress(RuntimeError):  # there may be no home folder
         other_folders[Path.home()] = "~"
@@ -55,7 +59,9 @@ def _pattern(
         for root in sorted(names, key=len, reverse=True)
     )
     # Not "/srv/heads" within "/srv/heads-up" or "/mnt/srv/heads".
-    expression = rf"(?<![\w.~-])(?P<root>{roots})(?P<further>[\\/]+|(?![\w-]|\.\w))"
+    expression = (
+        rf"(?<![\w.~-])(?P<root>{roots})(?P<further>[\\/]+({_RANDOM_FOLDER}[\\/]+)?|(?![\w-]|\.\w))"
+    )
     return re.compile(expression), names
 
 

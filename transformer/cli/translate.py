@@ -73,6 +73,8 @@ def _translate_lines(
 ) -> int:
     """Translate standard input in batches. A blank line gives a blank line, and so does one that
     cannot be translated, with an error message and exit code 1: lines stay aligned."""
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: give a text, or lines to translate")
     n_read = n_rejected = 0
     Decoding.of(decoding)  # report errors in the options once, not for every line
     lines = decoded_lines(cast(io.BufferedReader, sys.stdin.buffer), "standard input")

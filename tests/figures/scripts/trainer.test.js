@@ -147,6 +147,60 @@ Deno.test("captions say what the numbers show", () => {
   assert.match(caption(lost), /bag of tokens/);
 });
 
+const trained = (settings, loss, evaluations, state = "finished") => /** @type {any} */ ({
+  problem: "",
+  state,
+  started: { settings: { causal: true, positions: "sinusoidal", task: "reverse", learning_rate: 0.003, ...settings } },
+  records: Array.from({ length: 500 }, (_, i) => ({ step: i + 1, loss: loss(i + 1) })),
+  evaluations: evaluations.map(([step, correct]) => ({ step, correct, count: 100, linkShares: null })),
+});
+
+Deno.test("a learning rate is called too high if the loss rises or stays", () => {
+  const cases = [ // means of 50 steps of runs with these rates, from the page itself
+    [
+      10,
+      [5.7, 287.5, 1843.6, 4323.2, 1876.4, 1593, 1151.6, 709.8, 262.2, 125.3, 25.2],
+      /risen from 5\.70 to .* of 10 is too high/,
+    ],
+    [
+      1,
+      [5.7, 3, 11.3, 27.9, 25.9, 12.2, 4.6, 2.6, 2.5, 2.4, 2.4],
+      /of 1 is too high: start again with one such as 0\.003/,
+    ],
+    [
+      0.1,
+      [5.7, 2.6, 2.42, 2.42, 2.41, 2.4, 2.4, 2.4, 2.39, 2.39, 2.39],
+      /stopped at 2\.\d+\. The learning rate of 0\.1 is too high/,
+    ],
+    [0.03, [5.7, 2.63, 2.34, 2.39, 2.37, 2.37, 2.38, 2.37, 2.36, 2.36, 2.36], /of 0\.03 is too high/],
+    [0.00001, [5.7, 5.6, 5.5, 5.4, 5.3, 5.2, 5.1, 5, 4.9, 4.8, 4.7], null],
+    [0, [5.7, 5.7, 5.7, 5.7, 5.7, 5.7, 5.7, 5.7, 5.7, 5.7, 5.7], null],
+  ];
+  for (const [learning_rate, means, expected] of cases) {
+    const loss = (step) => step === 1 ? means[0] : means[Math.ceil(step / 50)];
+    const text = caption(trained({ learning_rate }, loss, [[500, 0]]));
+    if (expected) assert.match(text, expected);
+    else assert.doesNotMatch(text, /too high/, String(learning_rate));
+  }
+  assert.doesNotMatch(caption(trained({ learning_rate: 0.03 }, (step) => 5 / step, [[500, 100]])), /too high/);
+});
+
+Deno.test("a model that memorises, and one that finds the rule later", () => {
+  const settings = { task: "modular", options: { modulus: 23 }, learning_rate: 0.004 };
+  const loss = (step) => step < 100 ? 3.1 : 0.3;
+  assert.match(
+    caption(trained(settings, loss, [[200, 2]], "training")),
+    /0\.30 \(3\.14 by guessing\), yet 2% .* memorised/,
+  );
+  assert.match(
+    caption(trained(settings, loss, [[100, 2], [300, 50], [475, 95]])),
+    /^Step 100: .* 2% .* Step 475: 95% are right\. .* grokking/,
+  );
+  const early = [[100, 95], [475, 96]];
+  assert.doesNotMatch(caption(trained(settings, loss, early)), /grokking/);
+  assert.doesNotMatch(caption(trained({}, loss, [[100, 2], [475, 95]])), /grokking/);
+});
+
 Deno.test("models are compared by the length of the input, and concluded from only if the numbers show it", () => {
   const planned = readLink(MODEL_RACE);
   assert.equal(writeLink(planned), MODEL_RACE);

@@ -69,7 +69,7 @@ export async function copyText(text, container) {
 // A token's display name: the "▁" that begins a word is faint. <bdi> keeps right-to-left text from reordering
 // the sentence around it.
 export function tokenText(text) {
-  const node = el("bdi", { class: "hu-token" });
+  const node = el("bdi", { class: "hu-token", translate: "no" });
   const name = tokenName(text);
   if (name.length > 1 && name.startsWith("▁")) {
     node.append(el("span", { class: "hu-word" }, "▁"), name.slice(1));
@@ -164,7 +164,7 @@ export function moveInGrid(event, rows) {
 const knownColours = new Map();
 function rgbOf(colour) {
   if (!knownColours.has(colour)) {
-    const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    const pen = el("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
     pen.fillStyle = colour;
     pen.fillRect(0, 0, 1, 1);
     knownColours.set(colour, [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3));

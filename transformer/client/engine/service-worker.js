@@ -31,11 +31,21 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   event.respondWith(respond(event.request, path === "" ? "index.html" : path));
 });
 
+// What a page or a frame shows of a file that is neither stored nor to be fetched, such as a film.
+function notStored() {
+  const text = "You are offline, and this browser has not stored this page: open it once while you are online.";
+  const page = `<!doctype html><meta charset="utf-8"><title>Offline</title><p>${text}</p>`;
+  return new Response(page, { status: 503, headers: { "Content-Type": "text/html; charset=utf-8" } });
+}
+
 async function respond(request, path) {
   const cache = await caches.open(CACHE_NAME);
   const cached = await cache.match(path, { ignoreSearch: true });
   if (cached) return cached;
-  const response = await fetch(request);
+  const response = await fetch(request).catch((error) => {
+    if (request.mode !== "navigate") throw error;
+    return notStored();
+  });
   if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // a file that is not in FILES, such as a film
   return response;
 }

@@ -17,6 +17,11 @@ const owners = new WeakMap();
 /** @param {Float32Array} values @returns {Kernels | undefined} */
 export const kernelsOf = (values) => owners.get(values.buffer);
 
+// Whether the page's Content-Security-Policy forbids WebAssembly: the browser knows these instructions, yet does not
+// compile them.
+/** @param {unknown} error of the constructor below */
+export const isForbidden = (error) => error instanceof WebAssembly.CompileError && WebAssembly.validate(CODE);
+
 export class Kernels {
   // Throws an error without WebAssembly or its SIMD instructions.
   /** @param {number} bytes that `allocate` can return in all */

@@ -1,5 +1,6 @@
 // What a model in training can do now: outputs by greedy decoding, accuracy, and where its heads look.
 
+import { codeOfHead, readOff } from "../common/head-codes.js";
 import { siteOf } from "../model/hooks.js";
 import { Tape } from "../model/tape.js";
 import { paddedCount } from "../model/tensor.js";
@@ -133,17 +134,19 @@ export function measureAccuracy(run, pairs, chunk) {
 }
 
 // The share of the weight of each cross-attention head that is on the gold links, averaged over the linked target
-// positions: [layer][head].
+// positions: [layer][head]. It is 0 for a head that is off, whose weights move nothing.
 /** @param {Run} run @param {IdPair[]} pairs */
 export function measureLinkShares(run, pairs) {
   const { n_layers, n_heads } = run.model.config;
   if (!run.model.kinds.includes("cross")) return null;
+  const off = readOff(run.settings.off, { n_layers, n_heads });
   return withAttention(
     run,
     pairs,
     (matrix) =>
       Array.from({ length: n_layers }, (_, layer) =>
         Array.from({ length: n_heads }, (_, head) => {
+          if (off.has(codeOfHead({ kind: "cross", layer, head }))) return 0;
           let [sum, count] = [0, 0];
           pairs.forEach(({ links }, i) => {
             const weights = matrix(i, "cross", layer, head);

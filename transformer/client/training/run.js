@@ -2,7 +2,7 @@
 // gradients, an update of the weights.
 
 import { headsOf, withoutHeads } from "../model/hooks.js";
-import { Kernels } from "../model/kernels.js";
+import { isForbidden, Kernels } from "../model/kernels.js";
 import { Tape } from "../model/tape.js";
 import { crossEntropy } from "../model/tensor.js";
 import { RecurrentModel } from "../model/recurrent.js";
@@ -250,7 +250,12 @@ export class Run {
 function makeKernels(bytes) {
   try {
     return new Kernels(bytes);
-  } catch {
+  } catch (error) {
+    if (isForbidden(error)) {
+      throw new Error(
+        "The Content-Security-Policy of this page forbids WebAssembly, which training needs: its server must allow 'wasm-unsafe-eval' in script-src.",
+      );
+    }
     const megabytes = Math.ceil(bytes / 1e6);
     throw new Error(
       `This browser cannot train the model: it needs WebAssembly with SIMD and ${megabytes} MB of memory.`,

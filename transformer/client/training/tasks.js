@@ -117,7 +117,7 @@ export const TASKS = {
     options: options(10, 10),
     training: {},
     strata: (chosen) =>
-      lettersByLength(chosen, (src) => aligned(src, range(0, src.length).reverse(), src.toReversed())),
+      lettersByLength(chosen, (src) => aligned(src, range(0, src.length).reverse(), [...src].reverse())),
   },
   copy: {
     title: "Copy a sequence",

@@ -33,7 +33,7 @@ export function copylinkView(root) {
     clearTimeout(timer);
     message.replaceChildren(...parts);
     const { right, bottom } = share.getBoundingClientRect();
-    message.showPopover(); // in the top layer: the scrolling row of links would clip it on a phone
+    message.showPopover?.(); // in the top layer: the scrolling row of links would clip it on a phone
     const maxLeft = document.documentElement.clientWidth - message.offsetWidth - 8;
     message.style.left = `${Math.max(8, Math.min(right - message.offsetWidth, maxLeft))}px`;
     message.style.top = `${bottom + 8}px`;
@@ -42,7 +42,7 @@ export function copylinkView(root) {
 
   function hideMessage() {
     clearTimeout(timer);
-    message.hidePopover();
+    message.hidePopover?.();
   }
 
   function show(data) {

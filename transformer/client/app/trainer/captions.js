@@ -4,10 +4,14 @@ import { headOfCode, KINDS } from "../../common/head-codes.js";
 import { headName, layerName } from "../../common/naming.js";
 import { MODEL_NAMES, SCORE_NAMES } from "./knobs.js";
 import { wholePercent } from "../../common/numbers.js";
+import { DEFAULTS } from "../../training/settings.js";
+import { TASKS } from "../../training/tasks.js";
 import { racerName } from "./races.js";
 import { reachedStep } from "./verdict.js";
 
 const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
+const RECENT = 20; // steps whose mean loss is compared
+const HIGH_RATE = 5; // times the task's own learning rate
 const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
 
 /** @typedef {import("./runs.js").Run} Run */
@@ -43,6 +47,8 @@ export function caption(run) {
     } of the outputs are right: without the mask, the model ` +
       "saw in training the very tokens that it must write, and now there is nothing to copy.";
   }
+  const failing = share < FAILED ? tooHighText(run) || memorisedText(run) : grokkedText(run);
+  if (failing) return failing;
   const follower = firstFollower(run.evaluations);
   const now = follower ? last.linkShares[follower.layer][follower.head] : 0;
   const followed = follower
@@ -63,6 +69,66 @@ export function caption(run) {
   const noHead = last.linkShares ? "; no head puts half of its weight on the right source tokens yet" : "";
   return followed || `Step ${last.step}: ${wholePercent(share)} of the outputs are right${noHead}.`;
 }
+
+/** @param {{ loss: number }[]} records */
+const meanLoss = (records) => records.reduce((sum, { loss }) => sum + loss, 0) / records.length;
+
+// That the learning rate is too high: the loss has risen above that of the first step, or it stays where it is at a rate
+// far above the task's own.
+/** @param {Run} run */
+function tooHighText({ records, started: { settings } }) {
+  if (records.length < 3 * RECENT) return "";
+  const { learning_rate: rate, task } = settings;
+  const [first, recent] = [records[0].loss, meanLoss(records.slice(-RECENT))];
+  const windows = records.filter((_, i) => i % RECENT === 0).map((_, i) =>
+    meanLoss(records.slice(RECENT * i, RECENT * (i + 1)))
+  );
+  const [highest, usual] = [Math.max(...windows), usualRate(task)];
+  const advice = `The learning rate of ${rate} is too high: start again with one such as ${usual}.`;
+  if (highest > 1.2 * first) {
+    return `The loss has risen from ${first.toFixed(2)} to ${highest.toFixed(2)}, and is ${
+      recent.toFixed(2)
+    } now. ${advice}`;
+  }
+  const isStuck = recent > 0.95 * meanLoss(records.slice(Math.floor(records.length / 2)).slice(0, RECENT));
+  return rate >= HIGH_RATE * usual && isStuck && records.length >= 10 * RECENT
+    ? `The loss has stopped at ${recent.toFixed(2)}. ${advice}`
+    : "";
+}
+
+/** @param {string} task */
+const usualRate = (task) => TASKS[task]?.training.learning_rate ?? DEFAULTS.learning_rate;
+
+// Grokking (Power et al. 2022): a model memorises its training pairs, and writes the held-out ones right much later.
+const CHANCE_SHARE = 0.3; // of the loss of guessing, below which the training pairs are memorised
+
+/** @param {Run} run */
+const guessingLoss = ({ started: { settings } }) =>
+  settings.task === "modular" ? Math.log(settings.options.modulus) : 0;
+
+/** @param {Run} run */
+function memorisedText(run) {
+  const [guessing, recent, last] = [guessingLoss(run), meanLoss(run.records.slice(-RECENT)), run.evaluations.at(-1)];
+  if (!(recent < CHANCE_SHARE * guessing)) return "";
+  return `The loss on training pairs is ${recent.toFixed(2)} (${guessing.toFixed(2)} by guessing), yet ${
+    wholePercent(last.correct / last.count)
+  } of the held-out outputs are right: the model has memorised its pairs. It may find the rule much later, which is called grokking (Power et al. 2022).`;
+}
+
+/** @param {Run} run */
+function grokkedText(run) {
+  const memorised = run.records.find(({ loss }) => loss < CHANCE_SHARE * guessingLoss(run));
+  const before = memorised && run.evaluations.find(({ step }) => step >= memorised.step);
+  if (!before || before.correct >= FAILED * before.count) return "";
+  const found = run.evaluations.find(({ correct, count }) => correct >= GROKKED * count);
+  if (!found) return "";
+  return `Step ${before.step}: the training pairs were memorised, and ${
+    wholePercent(before.correct / before.count)
+  } of the held-out outputs were right. Step ${found.step}: ${
+    wholePercent(found.correct / found.count)
+  } are right. The model found the rule long after it had memorised its pairs, which is called grokking (Power et al. 2022).`;
+}
+const GROKKED = 0.9;
 
 // When the runs first wrote 99% of the outputs without an error.
 /** @param {Run} run */

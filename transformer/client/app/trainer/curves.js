@@ -129,8 +129,9 @@ export function makeCurves() {
 export function accuracyByLength({ evaluations }) {
   const byLength = evaluations.at(-1)?.byLength ?? [];
   const size = Math.ceil((byLength.at(-1)?.length ?? 0) / LENGTH_GROUPS);
-  const groups = Map.groupBy(byLength, ({ length }) => Math.ceil(length / size));
-  return [...groups].map(([number, entries]) => {
+  const groupOf = ({ length }) => Math.ceil(length / size);
+  return [...new Set(byLength.map(groupOf))].map((number) => {
+    const entries = byLength.filter((entry) => groupOf(entry) === number);
     const sum = (name) => entries.reduce((total, entry) => total + entry[name], 0);
     return { from: (number - 1) * size + 1, to: number * size, share: sum("correct") / sum("count") };
   });

@@ -16,6 +16,8 @@ function textForm(attributes, before, field, label, onSubmit) {
 export function makeOwnInput(onSubmit) {
   const field = el("input", {
     type: "text",
+    dir: "auto",
+    translate: "no",
     "aria-label": "Your own input",
     placeholder: "your own input",
     spellcheck: "false",
@@ -33,6 +35,8 @@ export function makePairsForm(onSubmit) {
   );
   const field = el("textarea", {
     rows: 6,
+    dir: "auto",
+    translate: "no",
     "aria-label": "Sentence pairs",
     placeholder: "I am here.\tIch bin hier.\nYou are here.\tDu bist hier.",
   });

@@ -6,14 +6,14 @@ import { button, el } from "../../common/base.js";
 
 /** @param {(index: number) => void} onChoose */
 export function makeOutputs(onChoose) {
-  const node = el("div", { class: "hu-trainer-outputs" });
+  const node = el("div", { class: "hu-trainer-outputs", translate: "no" });
 
   /** @param {Example[]} examples */
   function draw(examples, chosen) {
     while (node.childElementCount > examples.length) node.lastElementChild.remove();
     while (node.childElementCount < examples.length) {
       const index = node.childElementCount;
-      node.append(button("", () => onChoose(index), { class: "hu-trainer-output" }));
+      node.append(button("", () => onChoose(index), { class: "hu-trainer-output", dir: "auto" }));
     }
     examples.forEach((example, index) => {
       const row = node.children[index];

@@ -1,4 +1,4 @@
-// A run as one PyTorch file: the same model, rule of the task and schedule, for a notebook or a course. It has only what the
+// A run as one PyTorch file: the same kind of model, rule of the task and schedule, for a notebook or a course. It has only what the
 // run uses, so that it reads like the paper, and draws its own examples.
 
 import { substitution, TASKS } from "../../training/tasks.js";
@@ -116,7 +116,8 @@ const POSITIONS = {
 const TEMPLATE =
   `"""Train a small encoder-decoder Transformer ("Attention Is All You Need", Vaswani et al. 2017) and watch it learn.
 
-Needs PyTorch. The settings are those of a run in Heads Up; change a line and run it again.
+Needs PyTorch. The settings are those of a run in Heads Up; change a line and run it again. PyTorch draws other random
+numbers than the page, so the weights, the losses and the examples are not those of the run.
 """
 
 import datetime

@@ -49,7 +49,7 @@ export function alignEntries(first, second, pairs) {
   return aligned;
 }
 
-const withoutEndPunctuation = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
+const withoutEndPunctuation = (word) => word.replace(/(.)\p{P}+$/u, "$1");
 
 // { a, b: the tables; rows, columns: the pairs; m: the combined table; inA, inB: weights in its cells, NaN
 // where there are none }. The values of m are B − A.

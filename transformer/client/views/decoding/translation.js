@@ -34,7 +34,7 @@ export function tableRows(data) {
 function sentence(data) {
   return [
     el("span", { class: "hu-label" }, "Translation"),
-    el("p", { class: "hu-text", dir: "auto", lang: data.language || null }, data.text),
+    el("p", { class: "hu-text", dir: "auto", lang: data.language || null, translate: "no" }, data.text),
     ...(data.words ? [] : [tokenLine("The model reads", data.source_tokens), tokenLine("and writes", data.tokens)]),
   ];
 }

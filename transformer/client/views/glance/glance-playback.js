@@ -50,7 +50,7 @@ export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
 }
 
 // A word without its final punctuation, unless it consists of punctuation.
-export const withoutPunctuation = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
+export const withoutPunctuation = (text) => text.replace(/([^\p{P}])\p{P}+$/u, "$1");
 
 // A head is unsure about a word if it gives no place half of its weight, in the whole percent that are shown.
 const isUnsure = ({ weights, end_weight: endWeight }) => Math.round(100 * Math.max(endWeight, ...weights)) < 50;
