@@ -15,7 +15,7 @@ UNKNOWN = {
     r"\bPromise\.(withResolvers|try)\b": "Chrome 119",
     r"\bArray\.fromAsync\b": "Chrome 121",
     r"\.(keys|values|entries)\(\)\.(map|filter|take|drop|toArray|some|find)\(": "Chrome 122",
-    r"\.(union|intersection|difference|symmetricDifference|isSubsetOf|isSupersetOf)\(": "Chrome 122",
+    r"\.(union|intersection|difference|isSubsetOf|isSupersetOf)\(": "Chrome 122",
     r"\.(isWellFormed|toWellFormed)\(": "Chrome 111, Safari 16.4",
     r"\b(URL\.canParse|AbortSignal\.any|RegExp\.escape|Iterator\.from)\b": "Chrome 116 or later",
     r"\bstartViewTransition\(": "Chrome 111, Safari 18",

@@ -12,7 +12,6 @@ from pathlib import Path
 from transformer.app_folders import APP_FOLDER, IMPORT_ROOT
 from transformer.jobs import runs_folder
 
-
 _RANDOM_FOLDER = r"tmp[a-z0-9_]{8}"
 """Name of a folder that `tempfile` has made."""
 
