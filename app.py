@@ -11,30 +11,15 @@ install()  # first of all: with another release of Streamlit the imports below c
 
 import streamlit as st  # noqa: E402
 
-from transformer.ui.base import state  # noqa: E402
 from transformer.ui.base.registry import HOME  # noqa: E402
-from transformer.ui.pages.home import (  # noqa: E402
-    Home,
-    all_heads,
-    glance,
-    steps,
-    switch,
-)
+from transformer.ui.pages.home import client  # noqa: E402
 from transformer.ui.server import asgi  # noqa: E402
 from transformer.ui.widgets import page  # noqa: E402
 
-SHOW = {
-    "bands": glance.below_bands,
-    "heads": all_heads.show,
-    "steps": steps.show,
-    "off": switch.show,
-}
-
 
 def home() -> None:
-    with page.page(HOME) as model:
-        glance.show(model)
-        SHOW[state.view(Home).depth](model)
+    with page.page_without_model(HOME):
+        client.show()
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

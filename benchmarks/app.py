@@ -26,9 +26,9 @@ from benchmarks.harness import MEASURE_KEYSTROKE, VIEWPORT, option_parser, repor
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run
 from tests.websocket_session import Session
 from transformer import Translator
+from transformer.api.address_fields import DEPTHS
 from transformer.inference.device import describe_computed
 from transformer.ui.base.registry import HOME, PAGES, path
-from transformer.ui.pages.home import DEPTHS
 from transformer.ui.pages.inside import TABS
 
 SENTENCES = [

@@ -23,9 +23,9 @@ import psutil
 from benchmarks.harness import option_parser, report
 from tests.live_app import ROOT, app_server
 from tests.websocket_session import Session
+from transformer.api.address_fields import DEPTHS
 from transformer.api.visitors import new_id
 from transformer.ui.base.registry import PAGES, path
-from transformer.ui.pages.home import DEPTHS
 from transformer.ui.pages.inside import TABS
 from transformer.ui.pages.research import EXPERIMENTS
 

@@ -76,7 +76,9 @@ def _request(rng: random.Random, number: int) -> dict[str, Any]:
         return {**request, "lesson": rng.choice(LESSONS), "texts": list(SENTENCES[model])}
     request["text"] = text
     if rng.random() < 0.2:
-        request["beam"] = 4
+        request["method"] = "beam"
+    elif kind != "glance" and rng.random() < 0.2:
+        request |= {"method": "forced", "target": rng.choice(SENTENCES[model])}
     if kind == "glance":
         off = {"off": "c0.1"} if rng.random() < 0.5 else {}
         return {**request, **off, "with_alternatives": rng.random() < 0.5}
@@ -95,6 +97,8 @@ def _request(rng: random.Random, number: int) -> dict[str, Any]:
         request["force"] = f"{rng.randrange(4)}:{rng.randrange(4, 16)}"
     elif compared == "other":
         request["other"] = rng.choice(SENTENCES[model])
+        if rng.random() < 0.3:
+            request["other_model"] = rng.choice([*SENTENCES])
     else:  # a change that does not fit is refused by the server, and ignored by the worker
         request |= rng.choice([change for change in CHANGES if "no.site" not in str(change)])
     if kind == "part":

@@ -141,9 +141,9 @@ def test_every_script_and_style_of_the_views_is_used() -> None:
     uses += [
         ("common/file", "openFile"),
         ("common/view-loader", "servedView"),
-        ("app/try/live", "openLive"),
+        ("app/try/site", "openSite"),
         ("app/learn/live-lesson", "openLesson"),
-        ("views/explorer/explorer-mount", "mountExplorer"),
+        ("views/explorer/explorer-file", "openExplorer"),
         ("views/explorer/explorer-widget", "explorerWidget"),
     ]
     names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]

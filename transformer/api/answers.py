@@ -19,11 +19,12 @@ from transformer.analysis.importance.sentence import sentence_importances
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.switching import check_heads
 from transformer.api import changes
-from transformer.api.models import Model
+from transformer.api.models import Model, open_model
 from transformer.api.requests import (
     MAX_CHARACTERS,
     CellsRequest,
     ExploreRequest,
+    FileRequest,
     GlanceRequest,
     ModelRequest,
     PartRequest,
@@ -31,12 +32,14 @@ from transformer.api.requests import (
     TraceRequest,
 )
 from transformer.api.sized_cache import SizedCache
-from transformer.api.traces import CachedTrace, cached_trace, cpu_slots
+from transformer.api.traces import CachedTrace, cached_trace, cpu_slots, full_trace
+from transformer.api.training_facts import training_facts
 from transformer.cancellation import check_cancelled
-from transformer.figures import explorer_data
+from transformer.figures import PackedTrace, explorer_data, explorer_page
 from transformer.figures.glance import glance_data
 from transformer.figures.packed_trace import aligner_fields, describe, prefixed, query_key_vectors
 from transformer.figures.packing import Part, pack, unpack
+from transformer.figures.state import state_of
 from transformer.hooks import select
 from transformer.inference import Trace
 from transformer.inference.alternatives import Alternative, word_alternatives
@@ -44,6 +47,7 @@ from transformer.measures import KINDS
 from transformer.measures.head_codes import write_heads
 from transformer.measures.kinds import AttentionKind, checked_kind
 from transformer.measures.registry import SITES, VECTORS, layers_of
+from transformer.text.languages import language_name
 from transformer.text.visible import is_blank
 
 MAX_TRACE_NUMBERS = {"npz": 8_000_000, "json": 1_000_000}
@@ -53,9 +57,16 @@ Value = TypeVar("Value")
 _results: SizedCache[Any] = SizedCache(8_000_000)
 
 
-def load(visitor: str, model: Model, request: ModelRequest) -> bool:
-    """Answer when the model is loaded."""
-    return True
+def load(visitor: str, model: Model, request: ModelRequest) -> dict[str, Any]:
+    """Return what is known of the model once it is loaded: target languages that a text can ask
+    for, and what the model saw in training."""
+    codes = model.translator.vocabulary.target_languages
+    facts = training_facts(model)
+    return {
+        "languages": [[code, language_name(code)] for code in codes],
+        "facts": [] if facts is None else facts.sentences(),
+        "symbols": None if facts is None else list(facts.symbols),
+    }
 
 
 def glance(visitor: str, model: Model, request: GlanceRequest) -> bytes:
@@ -75,22 +86,19 @@ def explore(visitor: str, model: Model, request: ExploreRequest) -> bytes:
     If a token cannot be forced, `refused` in the header says why, and `second_kind` is "refused".
     """
     sides, second_kind, refused = _sides(visitor, model, request)
-    traces = [_trace(visitor, model, side) for side in sides]
+    traces = [_trace(visitor, _model_of(visitor, model, side), side) for side in sides]
     later = [
         part
         for number, traced in enumerate(traces)
         for part in prefixed(_empty_vectors(traced.trace), number)
     ]
-    names: Sequence[str] = ("A", "B")[: len(sides)] if len(sides) > 1 else ()
-    if sides[-1].changes:
-        names = ("as trained", "changed")
     data = explorer_data(
         [traced.packed for traced in traces],
         dict(request.start),
         visit=request.visit,
         second_kind=second_kind,
         later=later,
-        names=names,
+        names=_side_names(model, sides),
         aligner=model.aligner,
         has_notices=True,
     )
@@ -101,6 +109,8 @@ def part(visitor: str, model: Model, request: PartRequest) -> bytes:
     """Return one of the vectors that `explore` lists as `later`."""
     side, vector, kind, layer, head = request.name.split(".")
     sides, _, _ = _sides(visitor, model, request)
+    if int(side) < len(sides):
+        model = _model_of(visitor, model, sides[int(side)])
     config = model.translator.model.config
     if not (int(side) < len(sides) and int(layer) < config.n_layers and int(head) < config.n_heads):
         raise ValueError(f"there is no part {request.name}")
@@ -135,6 +145,23 @@ def change(visitor: str, model: Model, request: SentenceRequest) -> bytes:
     }
     parts = [part for number, side in enumerate(sides) for part in prefixed(side.parts, number)]
     return pack(header, parts)
+
+
+def file(visitor: str, model: Model, request: FileRequest) -> bytes:
+    """Return a file of the explorer's traces, with every tensor of the first one."""
+    sides, _, _ = _sides(visitor, model, request)
+    first = _trace(visitor, model, sides[0]).trace
+    full = full_trace(visitor, model, first)
+    if request.format == "npz":
+        return _npz(full)
+    names = _side_names(model, sides) or ("",)
+    packed = [PackedTrace(full, names[0], model.name)]
+    for name, side in zip(names[1:], sides[1:], strict=True):
+        packed.append(
+            PackedTrace(_trace(visitor, _model_of(visitor, model, side), side).trace, name)
+        )
+    state = state_of(dict(request.start))
+    return explorer_page(packed, state, first.source, model.aligner, has_notices=True).encode()
 
 
 def importance(visitor: str, model: Model, request: SentenceRequest) -> list[tuple[str, float]]:
@@ -218,6 +245,10 @@ def trace(visitor: str, model: Model, request: TraceRequest) -> bytes:
         )
     if request.format == "json":
         return traced.to_json().encode("utf-8", errors="replace")
+    return _npz(traced)
+
+
+def _npz(traced: Trace) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.npz"
         traced.save_npz(path)
@@ -254,15 +285,24 @@ def _sides(
 ) -> tuple[list[ExploreRequest], str, str]:
     """Return the sentence and what it is compared with, each as a request without comparison; what
     the second is, as in `explorer_data`; and why a token cannot be forced."""
-    first = replace(request.unchanged(), force="")
+    first = replace(request.unchanged(), force="", other_model="")
+    without_target = "greedy" if request.method == "forced" else request.method
     if not request.force:
-        is_other = request.other and not request.patch  # else it is the one of the patch
-        second = first.unchanged(text=request.other) if is_other else replace(request, force="")
-        has_second = is_other or request.changes
-        return ([first, second], "other", "") if has_second else ([first], "", "")
+        text = "" if request.patch else request.other  # else it is the one of the patch
+        if text or request.other_model:
+            second = replace(
+                first,
+                model=request.other_model or request.model,
+                text=text or request.text,
+                # A forced translation belongs to the first sentence.
+                method=without_target if text else request.method,
+            )
+            return [first, second], "other", ""
+        second = replace(request, force="")
+        return ([first, second], "other", "") if request.changes else ([first], "", "")
     step, piece = map(int, request.force.split(":"))
     ids = _trace(visitor, model, first).trace.translation.ids
-    forced = replace(first, prefix=(*ids[:step], piece))
+    forced = replace(first, prefix=(*ids[:step], piece), method=without_target)
     try:
         if step >= len(ids):
             raise ValueError(f"there is no step {step}; the last one is {len(ids) - 1}")
@@ -270,6 +310,22 @@ def _sides(
     except ValueError as error:
         return [first], "refused", f"That token cannot be forced: {error}"
     return [first, forced], "force", ""
+
+
+def _model_of(visitor: str, model: Model, side: ExploreRequest) -> Model:
+    """Return the model of a side of the explorer: `model`, or the one with which it is compared."""
+    is_other = side.model not in ("", model.name)
+    return open_model(side.model, visitor) if is_other else model
+
+
+def _side_names(model: Model, sides: Sequence[ExploreRequest]) -> tuple[str, ...]:
+    """Return the names of two sides; none for one."""
+    if len(sides) == 1:
+        return ()
+    if sides[1].changes:
+        return "as trained", "changed"
+    is_other = sides[1].model not in ("", model.name)
+    return (model.name, sides[1].model) if is_other else ("A", "B")
 
 
 def _word_alternatives(

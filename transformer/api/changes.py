@@ -15,7 +15,7 @@ from transformer.analysis.interventions.switching import (
     uniform,
 )
 from transformer.api.models import Model
-from transformer.api.requests import SentenceRequest
+from transformer.api.requests import SentenceRequest, decoding_options
 from transformer.api.traces import CachedTrace, cached_trace, hook_points
 from transformer.hooks import Hooks
 from transformer.inference import Trace
@@ -48,9 +48,8 @@ def trace(
 
 def options(request: SentenceRequest) -> dict[str, Any]:
     """Return how the request's sentence is translated, as options of `Translator.trace`."""
-    method = {"method": "beam", "beam_size": request.beam} if request.beam > 1 else {}
     prefix = {"prefix": request.prefix} if request.prefix else {}
-    return {"method": "greedy", **method, **prefix}
+    return {**decoding_options(request), **prefix}
 
 
 def change_hooks(

@@ -5,43 +5,47 @@ The app's server sends it as the answer of the request "models"; the static site
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from safetensors import safe_open
+
 from transformer.analysis.alignment.aligner_head import ALIGNER_FILE, AlignerHead, load_aligner_head
 from transformer.api import model_list
+from transformer.api.address_fields import DEPTHS, try_fields
 from transformer.api.model_description import ModelDescription, describe_model, run_config
 from transformer.api.model_list import ListedModel
 from transformer.api.models import aligner_agreement, digest
-from transformer.api.requests import ABLATIONS
+from transformer.api.requests import ABLATIONS, METHODS
 from transformer.checkpoint import VOCABULARY, WEIGHTS, load_config
 from transformer.config import ModelConfig
 from transformer.figures.packed_trace import aligner_fields, fixed_header
-from transformer.figures.state import FIELDS, Field
 from transformer.text.files import Stamp, file_stamp
 from transformer.text.pair_pieces import MAGIC
 from transformer.training.run_config import TaskRun
 
-DEPTHS = {
-    "bands": "Bands",
-    "heads": "All heads",
-    "steps": "Step by step",
-    "off": "Switch off",
-}
-"""The depths of the page Try: name and label."""
 
+def client_data(
+    models: Mapping[str, Any], methods: Collection[str], files: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the data of these models (`model_data`) with what is the same for all of them.
 
-def client_data(models: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the data of these models (`model_data`) with what is the same for all of them."""
+    Args:
+        methods: the decoding methods of the engine, of `METHODS`.
+        files: formats in which it writes the explorer's traces.
+    """
     return {
         "models": dict(models),
         "explorer": fixed_header(),
-        "fields": {name: _field_data(field) for name, field in FIELDS.items() if field.linked},
+        "fields": try_fields(),
         "depths": list(DEPTHS.items()),
         "ablations": ABLATIONS,
+        "methods": {name: METHODS[name] for name in methods},
+        "files": list(files),
     }
 
 
@@ -94,11 +98,10 @@ def _listed_model(path: Path, *stamps: Stamp | None) -> dict[str, Any]:
     return {
         **model_data("", describe_model(path), config, aligner),
         "browser_bytes": None if has_pair or reads_symbols else size,
+        "weights": _weight_count(path / WEIGHTS),
     }
 
 
-def _field_data(field: Field) -> dict[str, Any]:
-    """Return what the values of a field of the address may be, for `app/try/live-explore.js`."""
-    if not isinstance(field.default, str):
-        return {"bounds": list(field.bounds)}
-    return {"choices": list(field.choices)} if field.choices else {"form": field.form[0]}
+def _weight_count(file: Path) -> int:
+    with safe_open(file, framework="np") as tensors:
+        return sum(math.prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118

@@ -19,6 +19,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.limits import Limits
+from transformer.text.door import Refusal, quoted
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,22 @@ def load(name: str, path: Path) -> Model:
     """
     digest_now = digest(path)
     return described(name, path, digest_now, _load(str(path), digest_now))
+
+
+def open_model(name: str, visitor: str) -> Model:
+    """Return a model that this visitor may use, loaded; "" for the first one.
+
+    Raises:
+        Refusal: (a ValueError) if there is no such model.
+    """
+    listed = list_models(visitor)
+    if not listed:
+        raise Refusal("This server has no model.", 404)
+    name = name or default(listed)
+    if name not in listed:
+        known = ", ".join([*listed][:10])
+        raise Refusal(f"There is no model {quoted(name)}; there is {known}.", 404)
+    return load(name, listed[name].path)
 
 
 def is_loaded(path: Path) -> bool:

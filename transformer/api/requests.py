@@ -9,17 +9,43 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from transformer.figures.state import FIELDS, state_of
+from transformer.figures.state import FIELDS, Field, state_of
 from transformer.inference.options import EXTRA_LENGTH, MAX_SOURCE
 from transformer.measures import KINDS
 from transformer.measures.head_codes import HEADS_FORM
 from transformer.measures.registry import VECTORS
-from transformer.text.door import Rule, accepts, choice, flag, form, several, text, title, whole
+from transformer.text.door import (
+    Rule,
+    accepts,
+    choice,
+    flag,
+    form,
+    number,
+    several,
+    text,
+    title,
+    whole,
+)
 
 Sentence = TypeVar("Sentence", bound="SentenceRequest")
 MAX_CHARACTERS = 20_000
 """Longer text is rejected before tokenization, which takes time."""
-MAX_BEAM_SIZE = 12
+METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Forced decoding"}
+"""Decoding methods: name and label."""
+DECODING = {
+    "beam_size": Field(4, "Beam size", bounds=(2, 12)),
+    "length_penalty": Field(0.6, "Length penalty", bounds=(0.0, 2.0)),
+    "temperature": Field(1.0, "Temperature", bounds=(0.1, 2.0)),
+    "top_k": Field(0, "Top-k", bounds=(0, 100)),
+    "top_p": Field(0.9, "Top-p", bounds=(0.05, 1.0)),
+    "seed": Field(1, "Seed", bounds=(0, 2**31 - 1)),
+}
+"""Settings of the decoding methods. `top_k` 0 samples from the whole vocabulary."""
+_SETTINGS = {
+    "greedy": (),
+    "beam": ("beam_size", "length_penalty"),
+    "sample": ("temperature", "top_k", "top_p", "seed"),
+}
 ABLATIONS = {
     "zero": "Zero ablation",
     "uniform": "Uniform attention",
@@ -64,6 +90,24 @@ def _read_head(value: object) -> tuple[str, int, int]:
         raise ValueError('a head, like {"kind": "cross", "layer": 5, "head": 1}') from None
 
 
+def _setting(name: str) -> Any:
+    """Declare a setting of decoding as a field of a request."""
+    field = DECODING[name]
+    low, high = field.bounds
+    is_integer = isinstance(field.default, int)
+    return accepts(whole(int(low), int(high)) if is_integer else number(low, high), field.default)
+
+
+def decoding_options(settings: Any) -> dict[str, Any]:
+    """Return the options of `Translator.trace` for an object with a `method` and its settings."""
+    if settings.method == "forced":
+        return {"target": settings.target}
+    options = {name: getattr(settings, name) for name in _SETTINGS[settings.method]}
+    if options.get("top_k") == 0:
+        del options["top_k"]
+    return {"method": settings.method, **options}
+
+
 SENTENCE = text(MAX_CHARACTERS)
 """Accept a sentence."""
 EXPLORER_FIELDS = Rule(_read_start, "Record<string, string | number>")
@@ -87,7 +131,8 @@ class SentenceRequest(ModelRequest):
 
     Attributes:
         prefix: ids of tokens with which the translation must begin.
-        beam: beam size; 1 is greedy decoding.
+        method: how it is translated; beam_size … seed: settings of the methods (`DECODING`).
+        target: the translation for the method "forced".
         off: heads that are changed, such as "e3.2,c5"; ablation: how, one of `ABLATIONS`.
         edited_row: a row of one head with attention weights in percent for its keys.
         masked_tokens: positions of the source that no head can attend to.
@@ -97,7 +142,14 @@ class SentenceRequest(ModelRequest):
 
     text: str = accepts(SENTENCE)
     prefix: tuple[int, ...] = accepts(several(whole(0, 10_000_000), MAX_SOURCE + EXTRA_LENGTH), ())
-    beam: int = accepts(whole(1, MAX_BEAM_SIZE), 1)
+    method: str = accepts(choice(METHODS), "greedy")
+    target: str = accepts(SENTENCE, "")
+    beam_size: int = _setting("beam_size")
+    length_penalty: float = _setting("length_penalty")
+    temperature: float = _setting("temperature")
+    top_k: int = _setting("top_k")
+    top_p: float = _setting("top_p")
+    seed: int = _setting("seed")
     off: str = accepts(form(*HEADS_FORM), "")
     ablation: str = accepts(choice(ABLATIONS), "zero")
     edited_row: str = accepts(form(*EDITED_ROW_FORM), "")
@@ -134,16 +186,18 @@ class GlanceRequest(SentenceRequest):
 class ExploreRequest(SentenceRequest):
     """All heads of a translation, and of a second one to compare with.
 
-    The second has a token forced (`force`), or another text (`other`, unless `patch` uses it), or
-    the changes of the model; the first of these that is given.
+    The second has a token forced (`force`), or another text (`other`, unless `patch` uses it) or
+    model (`other_model`), or the changes of the model; the first of these that is given.
 
     Attributes:
+        other_model: the name of another model.
         force: a step of the translation and the id of a token, such as "2:1234".
         start: fields of the explorer's state where they differ from the defaults.
         visit: a view that is already on screen takes over `start` if this number has changed.
         number: not used; a client can number its requests.
     """
 
+    other_model: str = accepts(title(200), "")
     force: str = accepts(form(*FIELDS["force"].form), "")
     start: tuple[tuple[str, Any], ...] = accepts(EXPLORER_FIELDS, ())
     visit: int = accepts(whole(0, 10**9), 0)
@@ -159,6 +213,18 @@ class PartRequest(ExploreRequest):
     """
 
     name: str = accepts(form(*_PART_FORM))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileRequest(ExploreRequest):
+    """A file of the explorer's traces: a web page that opens alone, or all tensors of the first
+    trace.
+
+    Attributes:
+        format: of the file.
+    """
+
+    format: str = accepts(choice(("html", "npz")), "npz")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,8 +21,10 @@ from starlette.routing import Route
 import transformer
 from transformer.api import answers, client_data, models
 from transformer.api.requests import (
+    METHODS,
     CellsRequest,
     ExploreRequest,
+    FileRequest,
     GlanceRequest,
     ModelRequest,
     PartRequest,
@@ -62,6 +64,7 @@ KINDS = {
     "ask/explore": Kind(ExploreRequest, answers.explore),
     "ask/part": Kind(PartRequest, answers.part),
     "ask/change": Kind(SentenceRequest, answers.change),
+    "ask/file": Kind(FileRequest, answers.file),
     "ask/importance": Kind(SentenceRequest, answers.importance),
     "ask/cells": Kind(CellsRequest, answers.cells),
     "ask/case": Kind(SentenceRequest, answers.case),
@@ -69,7 +72,7 @@ KINDS = {
     "trace": Kind(TraceRequest, answers.trace),
 }
 """The requests to a model, by their paths below `/api/`."""
-NEVER_REPLACED = ("ask/load", "ask/part", "ask/cells", "ask/case", "translate", "trace")
+NEVER_REPLACED = ("ask/load", "ask/part", "ask/cells", "ask/case", "ask/file", "translate", "trace")
 """Requests of which one tab may need several at the same time."""
 _threads = ThreadPoolExecutor(THREADS, "api")
 
@@ -147,7 +150,7 @@ async def _answer(request: Request) -> Response:
     fields = read(await _body(request), kind.shape)
 
     def compute() -> Any:
-        return kind.answer(visitor, _model(fields.model, visitor), fields)
+        return kind.answer(visitor, models.open_model(fields.model, visitor), fields)
 
     answer = await _compute(request, visitor, name, compute)
     if not isinstance(answer, bytes):
@@ -216,21 +219,11 @@ async def _disconnection(request: Request) -> None:
         return
 
 
-def _model(name: str, visitor: str) -> models.Model:
-    """Return a model that this visitor may use, loaded; "" for the first one."""
-    listed = models.list_models(visitor)
-    if not listed:
-        raise Refusal("This server has no model.", 404)
-    name = name or models.default(listed)
-    if name not in listed:
-        known = ", ".join([*listed][:10])
-        raise Refusal(f"There is no model {quoted(name)}; there is {known}.", 404)
-    return models.load(name, listed[name].path)
-
-
 def _models(visitor: str) -> dict[str, Any]:
     listed = models.list_models(visitor)
-    return client_data.client_data(client_data.listed_models(listed, visitor))
+    return client_data.client_data(
+        client_data.listed_models(listed, visitor), methods=METHODS, files=("html", "npz")
+    )
 
 
 def _address(request: Request) -> str:

@@ -189,7 +189,6 @@ interface Pairs {
 interface Context {
   set(changes: Partial<State>): void;
   store: { laterParts: Map<string, () => Promise<Part>> };
-  hasServer: boolean; // whether a server answers reports with missing data
   canForce: boolean;
   views: string[];
   secondKind: string;
@@ -221,5 +220,5 @@ interface Tab {
   label: string;
   make(ctx: Context): View;
   mosaic?: boolean; // whether the thumbnails of all heads of the kind are beside it
-  vectors?: boolean; // whether it draws the vectors of the selected head; `all_heads.py` sends them for its name only
+  vectors?: boolean; // whether it draws the vectors of the selected head
 }

@@ -21,7 +21,7 @@ from transformer.figures.views import TABS, data_script, page
 from transformer.measures.kinds import checked_kind
 
 _START = f"""{TABS}
-import {{ openExplorer }} from "./views/explorer/explorer-mount.js";
+import {{ openExplorer }} from "./views/explorer/explorer-file.js";
 openExplorer(TABS);"""
 HEIGHT = 860
 """Height of the frame in a notebook, in pixels; readers can drag its lower edge."""
@@ -38,7 +38,6 @@ def explorer_data(
     names: Sequence[str] = (),
     aligner: AlignerLike | None = None,
     has_notices: bool = False,
-    page_settings: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Return the traces that the explorer draws, as `explorer.js` reads them.
 
@@ -52,8 +51,6 @@ def explorer_data(
         names: names of the sides, instead of their own.
         aligner: the head that aligns words best by gold links, if one was measured.
         has_notices: whether to list the notable heads of the sentence.
-        page_settings: fields for which the page has switches. A view on screen adopts each when
-            it changes, and does not report those that were not changed in the view.
         later: vectors that the page holds separately and unpacks when they are needed.
 
     Raises:
@@ -69,7 +66,6 @@ def explorer_data(
         "sides": descriptions,
         "start": state,
         "visit": visit,
-        "page_settings": dict(page_settings or {}),
         "second_kind": second_kind,
         "aligner": aligner_fields(aligner),
         "has_notices": has_notices,

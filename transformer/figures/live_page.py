@@ -44,7 +44,7 @@ def live_script() -> JoinedModules:
         f'import {{ {name} }} from "./{file}.js";\n'
         for name, file in (
             ("openLesson, openPicture", "app/learn/live-lesson"),
-            ("openLive", "app/try/live"),
+            ("openSite", "app/try/site"),
         )
     )
     read_function = (
@@ -53,7 +53,7 @@ def live_script() -> JoinedModules:
     start = (
         'if (read("hu-lesson")) openLesson(TABS, read("hu-site"), read("hu-lesson"));\n'
         'else if (read("hu-question")) openPicture(read("hu-question"));\n'
-        'else openLive(TABS, read("hu-site"));\n'
+        'else openSite(TABS, read("hu-site"));\n'
     )
     return join_modules(f"{TABS}\n{imports}{read_function}{start}")
 
@@ -80,7 +80,7 @@ def service_worker(version: str, files: Sequence[str]) -> str:
 
 
 def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
-    """Return the first page. `app/try/live.js` reads `site`; `lead` and `footer` are Markdown."""
+    """Return the first page. `app/try/site.js` reads `site`; `lead` and `footer` are Markdown."""
     main = _MAIN.format(
         title=escape(title),
         lead="".join(f"<p>{html_of(text)}</p>" for text in lead),

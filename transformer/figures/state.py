@@ -53,6 +53,14 @@ class Field:
             return self.choices
         return {choice: choice for choice in self.choices}
 
+    @property
+    def rule(self) -> str:
+        """What a value must be, as the end of a sentence: "one of heads, …"; "" if any text is."""
+        if isinstance(self.default, str):
+            return f"one of {', '.join(self.choices)}" if self.choices else self.form[1]
+        kind = "a whole number" if isinstance(self.default, int) else "a number"
+        return f"{kind} from {self.bounds[0]:g} to {self.bounds[1]:.10g}"
+
     def read(self, value: object) -> Any:
         """Return `value` as a value of this field; a number may be given as text.
 
@@ -61,20 +69,17 @@ class Field:
         """
         text = str(value)
         if isinstance(self.default, str):
-            if self.choices and text not in self.choices:
-                raise ValueError(f"one of {', '.join(self.choices)}")
-            if self.form[0] and not re.fullmatch(self.form[0], text, re.ASCII):
-                raise ValueError(self.form[1])
+            has_form = not self.form[0] or re.fullmatch(self.form[0], text, re.ASCII)
+            if not has_form or (self.choices and text not in self.choices):
+                raise ValueError(self.rule)
             return text
-        is_integer = isinstance(self.default, int)
-        kind, form = ("a whole number", r"-?\d{1,18}") if is_integer else ("a number", r"(?s:.*)")
+        form = r"-?\d{1,18}" if isinstance(self.default, int) else r"(?s:.*)"
         try:
             number = type(self.default)(text) if re.fullmatch(form, text, re.ASCII) else math.nan
         except ValueError:
             number = math.nan
-        low, high = self.bounds
-        if not low <= number <= high:
-            raise ValueError(f"{kind} from {low:g} to {high:.10g}")
+        if not self.bounds[0] <= number <= self.bounds[1]:
+            raise ValueError(self.rule)
         return number
 
 

@@ -18,8 +18,7 @@ from typing import Any
 from transformer.figures.modules import JoinedModules, join_modules
 
 COMPONENTS = {
-    "glance": "views/glance",
-    "explorer": "views/explorer",
+    "try": "app/try",
     "translation": "views/decoding",
     "film": "views/film",
     "moments": "views/film",
@@ -108,9 +107,9 @@ def loader(path: str, pages: Sequence[str]) -> str:
 
 @cache
 def _component(view: str) -> JoinedModules:
-    if view == "explorer":
-        start = f"{TABS}\n{_use('views/explorer/explorer-mount', 'mountExplorer')}\n"
-        return join_modules(f"{start}export default mountExplorer(TABS);")
+    if view == "try":
+        start = f"{TABS}\n{_use('app/try/component', 'tryComponent')}\n"
+        return join_modules(f"{start}export default tryComponent(TABS);")
     names = f"{_use_view(view)}\n{_use('common/mount', 'streamlitComponent')}\n"
     return join_modules(f"{names}export default streamlitComponent({view}View);")
 

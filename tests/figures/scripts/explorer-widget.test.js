@@ -42,7 +42,7 @@ function openWidget(model) {
         view.ctx.state ||= { ...STATE };
         view.shownBytes.push([...bytes]);
       },
-      applyParams: (state) => (view.ctx.state = state, view.appliedStates.push(state)),
+      applyState: (state) => (view.ctx.state = state, view.appliedStates.push(state)),
       close: () => view.closed++,
     };
   };

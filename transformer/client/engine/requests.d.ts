@@ -9,7 +9,14 @@ interface ModelRequest {
 interface SentenceRequest extends ModelRequest {
   text: string;
   prefix?: number[]; // ids of tokens with which the translation must begin
-  beam?: number; // beam size; 1 is greedy decoding
+  method?: "greedy" | "beam" | "sample" | "forced"; // how it is translated
+  target?: string; // the translation for the method "forced"
+  beam_size?: number;
+  length_penalty?: number;
+  temperature?: number;
+  top_k?: number; // 0 samples from the whole vocabulary
+  top_p?: number;
+  seed?: number;
   off?: string; // heads that are changed, such as "e3.2,c5"
   ablation?: "zero" | "uniform" | "mean"; // how they are changed
   edited_row?: string; // a row of one head with weights in percent for its keys, such as "c5.1.3:0x70,4x30"
@@ -22,8 +29,10 @@ interface GlanceRequest extends SentenceRequest {
   with_alternatives?: boolean; // of every word
 }
 
-// A second translation to compare with has a token forced, or is that of the other sentence, or of the changed model.
+// A second translation to compare with has a token forced, or is that of the other sentence or by the other model, or of
+// the changed model.
 interface ExploreRequest extends SentenceRequest {
+  other_model?: string; // the name of another model
   force?: string; // a step of the translation and the id of a token, such as "2:1234"
   start?: Record<string, string | number>; // fields of the explorer's state, where they differ from the defaults
   visit?: number; // a view that is already on screen takes over `start` if this number has changed
@@ -32,6 +41,10 @@ interface ExploreRequest extends SentenceRequest {
 
 interface PartRequest extends ExploreRequest {
   name: string; // side, vector, kind of attention, layer and head, such as "0.query.cross.5.2"
+}
+
+interface FileRequest extends ExploreRequest {
+  format?: "html" | "npz"; // a web page that opens alone, or all tensors of the first trace
 }
 
 interface HeadOfKind {
@@ -57,6 +70,7 @@ interface Requests {
   explore: ExploreRequest;
   part: PartRequest;
   change: SentenceRequest;
+  file: FileRequest;
   importance: SentenceRequest;
   cells: CellsRequest;
   lesson: LessonRequest;
@@ -68,15 +82,23 @@ type QuestionReply = { question?: Question; missing?: string }; // or why the se
 
 interface Answers {
   models: SiteData;
-  load: true;
+  load: LoadedModel;
   glance: Uint8Array; // packed: trace, alternatives, unknown words
   explore: { bytes: Uint8Array; refused: string }; // packed, and why a token cannot be forced
   part: import("../trace/packing.js").PackedPart;
   change: Uint8Array; // packed: the sentence as it is and under the changed model, and what that model writes
+  file: Blob;
   importance: [string, number][]; // code of a head, and how much less probable the translation is without it, in nats
   cells: { norms: number[]; effects: number[][] }; // of all cells of the head; of the cells of the row, by token
   lesson: QuestionReply & { text?: string };
   packedLesson: QuestionReply;
+}
+
+// What is known of a model once it is loaded.
+interface LoadedModel {
+  languages: [string, string][]; // target languages that a text can ask for: code and name
+  facts: string[]; // sentences about its training
+  symbols: string[] | null; // all that it saw in training, if they are few
 }
 
 // A model as the client lists it.
@@ -90,17 +112,32 @@ interface ModelInfo {
   config: Record<string, unknown>;
   aligner: { layer: number; head: number; weights_to: "output" | "input" } | null;
   aligner_agreement: { agreement: number; sentences: number; source: string } | null;
+  weights?: number; // how many
   prepared: { text: string | null; picture?: string }; // the first picture, if the page contains it
   in_menu?: boolean; // false for other visitors' runs, which only links name
   browser_bytes?: number | null; // size of the files with which a browser can run the model itself; null if it cannot
 }
 
+// What the values of a field of the address may be: a number in bounds, one of some choices, or text of a form. `must`
+// says it at the end of a sentence.
+interface AddressField {
+  default: string | number;
+  label: string;
+  bounds?: number[];
+  is_integer?: boolean;
+  choices?: string[];
+  form?: string;
+  must: string;
+}
+
 interface SiteData {
   models: Record<string, ModelInfo>;
   explorer: Record<string, unknown>; // the explorer's header that is the same for all sentences
-  fields: Record<string, { bounds?: number[]; choices?: string[]; form?: string }>; // of the address
+  fields: Record<string, AddressField>; // of the address
   depths: [string, string][];
   ablations: Record<string, string>;
+  methods: Record<string, string>; // decoding methods of the engine: name and label
+  files: ("html" | "npz")[]; // formats in which the engine writes the explorer's traces
   scripts?: string[]; // of the worker, on the static site
 }
 

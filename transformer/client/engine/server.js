@@ -5,7 +5,7 @@ import { unpackCase } from "../trace/questions/case.js";
 import { questionOf } from "../trace/questions/questions.js";
 import { headerOf, unpack } from "../trace/packing.js";
 
-const PARALLEL_KINDS = ["models", "load", "part", "cells"]; // a newer request does not replace an older one
+const PARALLEL_KINDS = ["models", "load", "part", "cells", "file"]; // a newer request does not replace an older one
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000]; // before a request is sent again
 const TEMPORARY = [408, 429, 502, 503, 504]; // statuses after which it is
 const REPLACED = 409;
@@ -46,9 +46,9 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
     models: async (_, signal) => JSON.parse(await text("models", null, signal)),
 
     async load(request, signal) {
-      await text("ask/load", request, signal);
+      const loaded = JSON.parse(await text("ask/load", request, signal));
       onLoading({ model: request.model, ready: true, stored: true });
-      return true;
+      return loaded;
     },
 
     glance: (request, signal) => bytes("ask/glance", request, signal),
@@ -63,6 +63,7 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
       return part;
     },
 
+    file: async (request, signal) => new Blob([await bytes("ask/file", request, signal)]),
     change: (request, signal) => bytes("ask/change", request, signal),
     importance: async (request, signal) => JSON.parse(await text("ask/importance", request, signal)),
     cells: async (request, signal) => JSON.parse(await text("ask/cells", request, signal)),

@@ -56,7 +56,7 @@ self.addEventListener("message", async ({ data }) => {
 const handlers = {
   async load(request) {
     await getTranslator(request.model);
-    return { result: true };
+    return { result: { languages: [], facts: [], symbols: null } };
   },
 
   // The translation for the first page, with alternatives if they are requested.
@@ -87,18 +87,23 @@ const handlers = {
     const translator = await getTranslator(request.model);
     const { sides, traces, secondKind, refused } = await getTraces(translator, request);
     const isChanged = changesOf(sides.at(-1)).length > 0;
-    const names = traces.length > 1 ? isChanged ? ["as trained", "changed"] : ["A", "B"] : ["", ""];
-    const id = JSON.stringify([request.model, sides, request.beam, request.ablation]);
-    const packed = traces.map((trace, i) =>
-      packTrace(trace, { name: names[i], model: request.model, id: `${id}.${i}` })
-    );
+    const models = sides.map(({ model = request.model }) => model);
+    const isOtherModel = models.length > 1 && models[0] !== models[1];
+    const names = traces.length < 2
+      ? ["", ""]
+      : isChanged
+      ? ["as trained", "changed"]
+      : isOtherModel
+      ? models
+      : ["A", "B"];
+    const id = JSON.stringify([models, sides, decodingFields(request), request.ablation]);
+    const packed = traces.map((trace, i) => packTrace(trace, { name: names[i], model: models[i], id: `${id}.${i}` }));
     const header = {
       ...site.explorer,
       sides: packed.map(({ description }) => description),
       start: request.start,
       visit: request.visit,
       second_kind: secondKind,
-      page_settings: {},
       aligner: site.models[request.model].aligner,
       has_notices: true,
       later: traces.flatMap((trace, side) => prefixed(vectorParts(trace), side)),
@@ -122,9 +127,10 @@ const handlers = {
     const sides = [original];
     let altered = null;
     if (hooks) {
-      const { text, beam: beamSize } = request;
+      const { text } = request;
+      const search = searchOf(translator, request);
       sides.push(await runWhileCurrent(translator.trace(text, { target: original.ids, hooks }), request));
-      altered = await runWhileCurrent(translator.trace(text, { beamSize, hooks, names: [] }), request);
+      altered = await runWhileCurrent(translator.trace(text, { ...search, hooks, names: [] }), request);
     }
     const packed = sides.map((trace) => packTrace(trace, { model: request.model }));
     const header = {
@@ -225,12 +231,15 @@ async function loadTranslator(name) {
 // The trace for a request: cached, or computed step by step, with a check for messages between steps.
 /** @param {Translator} translator @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
 async function getTrace(translator, request, kind = request.kind) {
-  const { model, text, prefix = [], beam: beamSize = 1 } = request;
+  const { model, text, prefix = [] } = request;
   const changes = changesOf(request);
-  const key = JSON.stringify([model, text, prefix, beamSize, changes]);
+  const key = JSON.stringify([model, text, prefix, decodingFields(request), changes]);
   if (!traces.has(key)) {
     const { hooks } = changes.length ? await changesIn(translator, request, kind) : { hooks: null };
-    traces.set(key, await runWhileCurrent(translator.trace(text, { prefix, beamSize, hooks }), request, kind));
+    traces.set(
+      key,
+      await runWhileCurrent(translator.trace(text, { prefix, ...searchOf(translator, request), hooks }), request, kind),
+    );
   }
   const cached = traces.get(key);
   traces.delete(key);
@@ -238,6 +247,18 @@ async function getTrace(translator, request, kind = request.kind) {
   for (const old of [...traces.keys()].slice(0, -MAX_TRACES)) traces.delete(old);
   return cached;
 }
+
+// How a request's sentence is translated, as options of `Translator.trace`.
+/** @param {Translator} translator @param {any} request */
+function searchOf({ vocabulary }, request) {
+  const { method = "greedy", beam_size: beamSize = 4, length_penalty: alpha = 0.6, target = "" } = request;
+  if (method === "beam") return { beamSize, alpha };
+  if (method === "forced") return { target: vocabulary.encode(target) };
+  if (method === "sample") throw new Error("Sampling needs the app with its server; choose another decoding method.");
+  return {};
+}
+
+const decodingFields = ({ method, beam_size, length_penalty, target }) => [method, beam_size, length_penalty, target];
 
 // The hooks of the changes that a request names, with the traces that they refer to.
 /** @param {Translator} translator @param {any} request @param {string} kind */
@@ -275,14 +296,17 @@ async function runWhileCurrent(steps, request, kind = request.kind) {
 // The traces that the explorer shows: the sentence, and the one to compare with.
 /** @param {Translator} translator @param {any} request @param {string} kind */
 async function getTraces(translator, request, kind = request.kind) {
-  const { text, other, force = "" } = request;
+  const { text, force = "", other_model: otherModel = "" } = request;
   const [first, changes] = [{ ...UNCHANGED, text }, changesOf(request)];
   const traces = [await getTrace(translator, { ...request, ...first }, kind)];
-  const isOther = other && !request.patch; // else the other sentence is the one that activations are patched from
+  const other = request.patch ? "" : request.other ?? ""; // of a patch it is the sentence that activations come from
+  // A forced translation belongs to the first sentence.
+  const greedy = request.method === "forced" ? { method: "greedy" } : {};
+  /** @type {any} */
   const second = force
-    ? { ...first, prefix: [] }
-    : isOther
-    ? { ...first, text: other }
+    ? { ...first, prefix: [], ...greedy }
+    : other || otherModel
+    ? { ...first, text: other || text, ...(otherModel ? { model: otherModel } : {}), ...(other ? greedy : {}) }
     : changes.length
     ? Object.fromEntries(changes)
     : null;
@@ -299,7 +323,8 @@ async function getTraces(translator, request, kind = request.kind) {
       };
     }
   }
-  traces.push(await getTrace(translator, { ...request, ...second }, kind));
+  const secondTranslator = second.model ? await getTranslator(second.model) : translator;
+  traces.push(await getTrace(secondTranslator, { ...request, ...second }, kind));
   return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
 }
 

@@ -9,7 +9,7 @@ import { isControl, mergeWords, trimPunctuation, wordLabels, wordNumbers } from 
 /** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
 /** @typedef {{ role: string, segments: [string, boolean][], state: any }} HeadNotice */
 
-const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
+export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 
 /** @typedef {import("./glance-data.js").Aligner} Aligner */

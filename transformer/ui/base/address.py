@@ -11,17 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from transformer.api.model_description import EXAMPLE
-from transformer.figures.state import DEFAULTS, FIELDS, Field, State
+from transformer.api.address_fields import SHARED
+from transformer.api.requests import decoding_options
+from transformer.figures.state import DEFAULTS, Field, State
 from transformer.measures.kinds import AttentionKind
 
-METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Forced decoding"}
-CORPORA = {
-    "run": "Validation set of the run",
-    "ours": "Bundled sentences",
-    "linked": "Hand-aligned",
-    "upload": "Your own sentences",
-}
 PERSONAL_FIELDS = ("exact", "size")
 """Fields that each visitor sets for themselves: lessons and the teacher of a class leave them as
 they are."""
@@ -30,11 +24,6 @@ they are."""
 def field(default: int | float | str = "", label: str = "", **options: Any) -> Any:
     """Declare a field of a view: default, label of its widget, and allowed values (`Field`)."""
     return dataclass_field(Field(default, label, **options))
-
-
-def explorer_field(name: str) -> Any:
-    """Declare a field of a view that is also a field of the explorer."""
-    return dataclass_field(FIELDS[name])
 
 
 def dataclass_field(declared_field: Field) -> Any:
@@ -59,29 +48,29 @@ class View:
         lesson: name of the open lesson; "" is none.
     """
 
-    model: str = field(label="Model")
-    text: str = field(EXAMPLE)
-    method: str = field("greedy", "Decoding method", choices=METHODS)
-    target: str = field()
-    beam_size: int = field(4, "Beam size", bounds=(2, 12))
-    length_penalty: float = field(0.6, "Length penalty", bounds=(0.0, 2.0))
-    temperature: float = field(1.0, "Temperature", bounds=(0.1, 2.0))
-    top_k: int = field(0, "Top-k", bounds=(0, 100))
-    top_p: float = field(0.9, "Top-p", bounds=(0.05, 1.0))
-    seed: int = field(1, "Seed", bounds=(0, 2**31 - 1))
-    other: str = field(label="Another sentence")
-    other_model: str = field(label="Another model")
-    kind: AttentionKind = explorer_field("kind")  # noqa: RUF009  (a string)
-    layer: int = explorer_field("layer")
-    head: int = explorer_field("head")
-    row: int = explorer_field("row")
-    column: int = explorer_field("column")
-    step: int = explorer_field("step")
-    size: str = explorer_field("size")
-    exact: int = explorer_field("exact")
-    corpus: str = field("", "Measured over", choices=CORPORA)
-    sentences: int = field(300, "Maximum sentences", bounds=(1, 5000))
-    lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))
+    model: str = dataclass_field(SHARED["model"])
+    text: str = dataclass_field(SHARED["text"])
+    method: str = dataclass_field(SHARED["method"])
+    target: str = dataclass_field(SHARED["target"])
+    beam_size: int = dataclass_field(SHARED["beam_size"])
+    length_penalty: float = dataclass_field(SHARED["length_penalty"])
+    temperature: float = dataclass_field(SHARED["temperature"])
+    top_k: int = dataclass_field(SHARED["top_k"])
+    top_p: float = dataclass_field(SHARED["top_p"])
+    seed: int = dataclass_field(SHARED["seed"])
+    other: str = dataclass_field(SHARED["other"])
+    other_model: str = dataclass_field(SHARED["other_model"])
+    kind: AttentionKind = dataclass_field(SHARED["kind"])  # noqa: RUF009  (a string)
+    layer: int = dataclass_field(SHARED["layer"])
+    head: int = dataclass_field(SHARED["head"])
+    row: int = dataclass_field(SHARED["row"])
+    column: int = dataclass_field(SHARED["column"])
+    step: int = dataclass_field(SHARED["step"])
+    size: str = dataclass_field(SHARED["size"])
+    exact: int = dataclass_field(SHARED["exact"])
+    corpus: str = dataclass_field(SHARED["corpus"])
+    sentences: int = dataclass_field(SHARED["sentences"])
+    lesson: str = dataclass_field(SHARED["lesson"])
 
     @classmethod
     @cache
@@ -116,16 +105,4 @@ class View:
 
     def decoding(self) -> dict[str, Any]:
         """Return the options of `Translator.trace` for this view."""
-        if self.method == "forced":
-            return {"target": self.target}
-        if self.method == "beam":
-            names: tuple[str, ...] = ("beam_size", "length_penalty")
-        elif self.method == "sample":
-            names = ("temperature", "top_k", "top_p", "seed")
-        else:
-            names = ()
-        options = {name: getattr(self, name) for name in names}
-        return {
-            "method": self.method,
-            **{k: v for k, v in options.items() if (k, v) != ("top_k", 0)},
-        }
+        return decoding_options(self)

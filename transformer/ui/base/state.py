@@ -26,9 +26,12 @@ from transformer.ui.base.registry import (
     model_defaults,
     parse_params,
 )
-from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
+from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page, displayed_params
 
 # Session keys.
+_OPENED_PLACE = "opened place"  # on the page Try: number and parameters
+_REQUESTED_PLACE, _ARRIVING = "requested place", "arriving"
+# A page with parameters that a view opens; the page that is then opened with all its parameters.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
 # The session's first page with its address and the parameters of its view once it is drawn; None
@@ -187,6 +190,11 @@ def open_address(page: str) -> list[str]:
     url_params = dict(st.query_params.items())
     acting_page = st.session_state.pop(_ACTING_PAGE, None)
     has_acted, has_changed_page = acting_page is not None, previous_page != page
+    if page == HOME:
+        _open_client_address(url_params, has_acted)
+        return []
+    if previous_page == HOME and displayed_file() == HOME:
+        _store(parse_params(HOME, displayed_params())[0])  # the client has changed its address
     st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
     if not has_view:
@@ -199,7 +207,8 @@ def open_address(page: str) -> list[str]:
         st.session_state[_WRITTEN_ADDRESS] = previous_page, params(previous_page)
         st.switch_page(previous_page, query_params=params(previous_page))
     is_own_address = (page, url_params) == st.session_state.get(_WRITTEN_ADDRESS)
-    is_link = has_changed_page and displayed_file() != page
+    is_arriving = st.session_state.pop(_ARRIVING, None) == page
+    is_link = has_changed_page and displayed_file() != page and not is_arriving
     ignores_url = has_view and (is_link or has_acted or is_own_address)
     if has_changed_page or not ignores_url:
         st.session_state[_VISIT_COUNT] = visit_count() + 1
@@ -217,6 +226,46 @@ def open_address(page: str) -> list[str]:
     defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
     set_fields(**{**defaults, **values[View.__name__], **values[view_type.__name__]})
     return problems
+
+
+def _open_client_address(url_params: dict[str, str], has_acted: bool) -> None:
+    """Take the view from the address of the page Try, which the client owns and corrects.
+
+    After a callback of this page, the view is the place that the client is to open instead.
+    """
+    if has_acted and displayed_file() == HOME:
+        before = make_view(PAGES[HOME].view, parse_params(HOME, displayed_params())[0])
+        if view(PAGES[HOME].view).to_params() != before.to_params():
+            number, _ = st.session_state.get(_OPENED_PLACE, (0, {}))
+            st.session_state[_OPENED_PLACE] = number + 1, params(HOME)
+        return
+    shown = displayed_params() if displayed_file() == HOME else url_params
+    values, _ = parse_params(HOME, shown)
+    view_type = PAGES[HOME].view
+    defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
+    if _VIEW not in st.session_state:
+        _restore_size()
+    set_fields(**{**defaults, **values[View.__name__], **values[view_type.__name__]})
+
+
+def request_place(file: str, params: dict[str, str]) -> None:
+    """Open a page with these parameters in this rerun; for callbacks."""
+    st.session_state[_REQUESTED_PLACE] = file, params
+
+
+def requested_place() -> tuple[str, dict[str, str]] | None:
+    """Return the place that a callback has requested, once."""
+    place: tuple[str, dict[str, str]] | None = st.session_state.pop(_REQUESTED_PLACE, None)
+    if place is not None:
+        st.session_state[_ARRIVING] = place[0]
+    return place
+
+
+def opened_place() -> dict[str, Any]:
+    """Return the last place on the page Try that a callback of this page has opened, and its
+    number; the client opens it when the number changes."""
+    number, place = st.session_state.get(_OPENED_PLACE, (0, {}))
+    return {"number": number, "params": place}
 
 
 def ignore_address() -> None:

@@ -271,7 +271,8 @@ def runs_in_browser(model: Model) -> bool:
 
 def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
     """Copy the models' files into the site's folder; return their data for the scripts."""
-    data = client_data({model.name: _copy_model(folder, model) for model in models})
+    site_models = {model.name: _copy_model(folder, model) for model in models}
+    data = client_data(site_models, methods=("greedy", "beam", "forced"))
     return {**data, "scripts": list(worker_scripts())}
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import streamlit as st
 
 from transformer.api.answers import unknown_words
+from transformer.api.training_facts import training_facts
 from transformer.text.languages import language_name
 from transformer.ui.base import state
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names, frame, training_facts
+from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.callbacks import controlled
 
 FIELD_CHARACTERS, PHONE_FIELD_CHARACTERS = 60, 34
@@ -37,7 +38,7 @@ def sentence_examples(model: Model) -> None:
             label_visibility="collapsed",
             **controlled("example", example, _choose_example),
         )
-    training_facts.show_training_facts(model)
+    _training_facts(model)
 
 
 def sentence_field(model: Model) -> None:
@@ -58,6 +59,21 @@ def sentence_field(model: Model) -> None:
             f"Not in the vocabulary: {frame.plain(', '.join(unknown))}. The model reads "
             f"{_unknown_token_text()} instead."
         )
+
+
+def _training_facts(model: Model) -> None:
+    """Draw the model's symbols and its training time, and mark symbols of the sentence that it has
+    never seen."""
+    facts = training_facts(model)
+    if facts is None:
+        return
+    st.caption(frame.plain(" ".join(facts.sentences())))
+    unknown = unknown_words(model, state.view().text)  # which have a note already
+    words = dict.fromkeys(state.view().text.split())
+    unseen_words = [word for word in words if word not in (*facts.symbols, *unknown)]
+    if unseen_words:
+        badges = " ".join(f":red-badge[{frame.plain(word)}]" for word in unseen_words[:8])
+        st.markdown(f"Never seen in training: {badges}. The output for such symbols is arbitrary.")
 
 
 def _choose_example(text: str) -> None:

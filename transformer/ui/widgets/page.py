@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import torch
 
 from transformer.api.model_description import EXAMPLE, ModelDescription, describe_model
 from transformer.cancellation import cancelled_by
+from transformer.text.door import accepts, read_fields, table, text, title
 from transformer.ui.base import state
-from transformer.ui.base.registry import CLASS, HOME, PAGES, page_name, path
+from transformer.ui.base.registry import BY_PATH, CLASS, HOME, PAGES, page_name, path
 from transformer.ui.services import downloads, models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
@@ -32,6 +34,14 @@ SECONDS_PER_DAY = 24 * 3600
 MODEL_WIDTH = {False: 186, True: 250}
 """Width in pixels of the model menu, by whether everything is drawn larger; `model_list.MAX_LABEL`
 characters fit into it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedPlace:
+    """A place that a view opens: the page's path, and the fields of its address."""
+
+    page: str = accepts(title(60), "")
+    params: Mapping[str, str] = accepts(table(text(40_000), 60))
 
 
 @contextmanager
@@ -85,6 +95,8 @@ def page_without_model(file: str) -> Iterator[None]:
 def _frame(file: str) -> Iterator[list[str]]:
     """Draw title and style, keep the address up to date; yield the problems with the address."""
     name, home = PAGES[file].title, file == HOME
+    if requested := state.requested_place():
+        st.switch_page(requested[0], query_params=requested[1])
     problems = state.open_address(file)
     downloads.begin_run()
     lessons.open_requested(file)
@@ -95,7 +107,18 @@ def _frame(file: str) -> Iterator[list[str]]:
         st.html(_style(state.is_large()))
         with cancelled_by(RerunCancellation()):
             yield problems
-        state.write_address()
+        if not home:  # the client writes the address of the page Try
+            state.write_address()
+
+
+def _request_place() -> None:
+    """Callback: note the place that a view opens; the rerun then goes there."""
+    choice = st.session_state["copylink"]["choice"]
+    try:
+        place = read_fields(dict(choice), OpenedPlace)
+    except ValueError:
+        return
+    state.request_place(BY_PATH.get(place.page, HOME), dict(place.params))
 
 
 def _rerun_after_reconnect() -> None:
@@ -122,8 +145,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
         for page_file, entry in PAGES.items():
             page_link(page_file, entry.title)
         yield
-        depth = getattr(state.page_view(), "depth", "")  # of the page Try
-        if PAGES[file].has_tokens and depth != "bands":  # bands are between whole words
+        if PAGES[file].has_tokens and file != HOME:
             display_names.exact_toggle()
         st.button(
             "Larger",
@@ -135,11 +157,11 @@ def _navigation_bar(file: str) -> Iterator[None]:
             on_click=state.toggle_larger,
         )
         link_data = {
-            "page": page_name(file, depth),
+            "page": page_name(file),
             "pages": [path(page_file) for page_file in PAGES],
             "large": state.is_large(),
         }
-        views.component("copylink")(key="copylink", data=link_data)
+        views.component("copylink")(key="copylink", data=link_data, on_choice_change=_request_place)
         _rerun_after_reconnect()  # not below the bar, where it would take a gap
 
 

@@ -6,15 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-
-def duration(seconds: float) -> str:
-    """Format a rounded duration: "8 s", "2 min", "1 h 20 min"."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    minutes = round(seconds / 60)
-    if minutes < 90:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
+from transformer.api.training_facts import duration
 
 
 def reproducibility_note(state: Mapping[str, Any], seed: object) -> str:

@@ -57,7 +57,6 @@ def _call_if_drawn(key: str, callback: Callable[[], object]) -> None:
         callback()
 
 
-explorer = component("explorer")
 _translation = component("translation")
 _contributions = component("contributions")
 _head_grid = component("headgrid")

@@ -1,10 +1,12 @@
 // The button “Share”, which copies the page's address and says what it leads to. As it is on every page, it also
-// disables the page after a reconnect and keeps the history short.
+// disables the page after a reconnect, keeps the history short, and asks Streamlit for the places that another part of the
+// page opens (common/open.js).
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
 // everything is enlarged.
 
 import { button, copyText, el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
+import { onOpenPlace, setPages } from "../../common/open.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
@@ -12,7 +14,7 @@ import { disableAfterReconnect } from "./reconnect.js";
 const MESSAGE_MS = 6000; // until the message disappears
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
 
-export function copylinkView(root) {
+export function copylinkView(root, report) {
   let [page, pages, timer] = ["", [], 0];
   const share = button("Share", shareLink, { class: "hu-button hu-link-button", title: "Copy a link to what you see" });
   const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
@@ -47,6 +49,7 @@ export function copylinkView(root) {
 
   function show(data) {
     ({ page, pages } = data);
+    setPages(pages);
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
   }
 
@@ -58,10 +61,15 @@ export function copylinkView(root) {
   }
   const stopObserving = disableAfterReconnect();
   addOneEntryPerAction();
+  const endOpening = onOpenPlace((place) => {
+    report(place);
+    return true;
+  });
   return {
     show,
     close() {
       stopObserving();
+      endOpening();
       hideMessage();
       listeners.abort();
     },

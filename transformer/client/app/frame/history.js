@@ -2,6 +2,8 @@
 // if the page then completes its address, for example with the sentence that was typed after its link was drawn. When
 // the server opens a page, Streamlit first adds the new page's parameters to the address of the page that is left.
 
+import { announceMoves } from "../../common/open.js";
+
 const ACTIONS = ["pointerdown", "click", "keydown"]; // assistive technology sends clicks alone
 
 let isInstalled = false;
@@ -9,6 +11,7 @@ let isInstalled = false;
 export function addOneEntryPerAction() {
   if (isInstalled) return;
   isInstalled = true;
+  announceMoves();
   let hasEntry = false; // whether there is an entry for the last action
   const push = history.pushState.bind(history);
   history.pushState = (...entry) => {

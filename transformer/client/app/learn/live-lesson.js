@@ -53,7 +53,7 @@ export function openLesson(tabs, site, lesson) {
     visitorText = typed;
     ask();
   });
-  const models = modelSelect(site);
+  const { node: models, choose } = modelSelect(site);
   const lessonButton = button("Ask about the lesson's sentence", () => {
     visitorText = null;
     ask();
@@ -62,7 +62,7 @@ export function openLesson(tabs, site, lesson) {
   document.getElementById("hu-live").replaceChildren(
     el(
       "div",
-      { class: "hu hu-file hu-live-form" },
+      { class: "hu hu-live-form" },
       textField.node,
       el("div", { class: "hu-line hu-live-top" }, models, lessonButton),
       progress.node,
@@ -73,7 +73,7 @@ export function openLesson(tabs, site, lesson) {
   const pictureNode = document.getElementById("hu-picture");
 
   function draw() {
-    models.value = model;
+    choose(model);
     textField.set(visitorText ?? current.text, site.models[model]);
     lessonButton.hidden = visitorText === null;
     const address = new URLSearchParams(
@@ -197,7 +197,7 @@ export function openLesson(tabs, site, lesson) {
       tabs,
       site,
       ask: client.ask,
-      decoding: () => ({ beam: 1 }),
+      decoding: () => ({}),
       lesson: true,
       number: 0,
       model,
@@ -241,7 +241,7 @@ export function openLesson(tabs, site, lesson) {
       const [isCorrect, text] = current.question.verdicts[fields.get("kind") ?? "cross"][layer][head];
       status.replaceChildren(el("b", {}, isCorrect ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(text));
     };
-    return el("div", { class: "hu hu-file hu-lesson-check" }, button("Check", check), status);
+    return el("div", { class: "hu hu-lesson-check" }, button("Check", check), status);
   }
 
   models.addEventListener("change", () => {

@@ -7,7 +7,6 @@ import { textProblem } from "./text-problem.js";
 
 export function homePage(container, context) {
   const view = glanceView(container, answer);
-  container.firstElementChild.classList.add("hu-file"); // independent of the page's theme, light or dark
   let lastKey = ""; // model, heads and text of the last request
   let requestCount = 0; // ignores answers to earlier requests
   let viewNumber = 0; // the view's number of its last request
@@ -36,7 +35,7 @@ export function homePage(container, context) {
       depths: context.site.depths,
       depth: context.depth,
       model: context.model === Object.keys(context.site.models)[0] ? "" : context.model,
-      default_text: examples[0],
+      default_text: examples[0] ?? "",
       text,
       ...fields,
     };
@@ -89,5 +88,5 @@ export function homePage(container, context) {
     view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));
     answer({ text, off });
   }
-  return { draw };
+  return { draw, close: view.close };
 }

@@ -31,7 +31,7 @@ export function makeEffect(context, change) {
   const exports = el("div", { class: "hu-line" });
   const node = el(
     "section",
-    { class: "hu hu-file hu-off-part", hidden: "" },
+    { class: "hu hu-off-part", hidden: "" },
     el("h2", {}, "What changes"),
     sentence,
     table,
@@ -44,7 +44,6 @@ export function makeEffect(context, change) {
     gridNode,
     ({ kind, layer, head }) => change({ kind, layer: String(layer), head: String(head), row: null, column: null }),
   );
-  gridNode.firstElementChild.classList.add("hu-file");
 
   /** @param {Changed} changed */
   function draw(changed) {

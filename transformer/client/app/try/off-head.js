@@ -35,7 +35,7 @@ export function makeOneHead(context, change) {
   const cells = makeCells(context, change);
   const node = el(
     "section",
-    { class: "hu hu-file hu-off-part" },
+    { class: "hu hu-off-part" },
     el("h2", {}, "One head"),
     pickers.node,
     before.node,
@@ -98,7 +98,6 @@ function makePair(context, change) {
   const view = contributionsView(node, ({ row, column }) => {
     change({ row: row < 0 ? null : String(row), column: column < 0 ? null : String(column) });
   });
-  node.firstElementChild.classList.add("hu-file");
 
   /** @param {ViewTrace} trace @param {OneHead} head @param {any[]} quantities @param {string[]} shown */
   function draw(trace, head, quantities, shown) {

@@ -39,7 +39,7 @@ export function makeSourceChanges(context, change) {
     there.node,
     note,
   );
-  const node = el("div", { class: "hu hu-file hu-off-part hu-off-columns" }, maskDetails, patchDetails);
+  const node = el("div", { class: "hu hu-off-part hu-off-columns" }, maskDetails, patchDetails);
 
   const field = (name) => context.params().get(name) ?? "";
   const patchOf = () => {

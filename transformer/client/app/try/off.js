@@ -28,8 +28,8 @@ const MAX_TOKENS = 128; // of source and target: longer tables are slow and hard
 const TOO_LONG = "This text has {length} tokens; heads can be switched off for up to {limit}. Type one sentence of it.";
 
 export function offPage(container, context) {
-  const results = el("div", { class: "hu hu-file hu-live-results", "aria-live": "polite" });
-  const problems = el("div", { class: "hu hu-file" });
+  const results = el("div", { class: "hu hu-live-results", "aria-live": "polite" });
+  const problems = el("div", { class: "hu" });
   const boardNode = el("div");
   const requests = makeRequests(context, "change", show);
   const body = el("div", { hidden: "" }); // until it has something to show
@@ -38,9 +38,8 @@ export function offPage(container, context) {
   const source = makeSourceChanges(context, change);
   const oneHead = makeOneHead(context, change);
   body.append(results, problems, boardNode, heads.node, effect.node, source.node, oneHead.node);
-  container.append(el("div", { class: "hu hu-file hu-live-form" }, requests.problem, requests.waiting), body);
+  container.append(el("div", { class: "hu hu-live-form" }, requests.problem, requests.waiting), body);
   const board = switchboardView(boardNode, ({ off }) => change({ off: off || null }));
-  boardNode.firstElementChild.classList.add("hu-file");
   /** @type {Changed | null} */
   let changed = null;
 
@@ -138,7 +137,7 @@ function makeHeadControls(context, change) {
   const restore = button("Restore everything", () => change(NO_CHANGES));
   const node = el(
     "div",
-    { class: "hu hu-file hu-live-form" },
+    { class: "hu hu-live-form" },
     el(
       "div",
       { class: "hu-line" },

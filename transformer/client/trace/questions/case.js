@@ -30,8 +30,6 @@ import { mergeWords, plainWords, wordNumbers } from "../words.js";
  *   verdicts: Record<string, [boolean, string][][]> | null, picture: Picture | null }} Question
  */
 
-export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
-
 // The sentence does not show what the lesson is about; the message says why.
 export class LessonUnavailable extends Error {}
 

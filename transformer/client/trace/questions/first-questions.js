@@ -4,7 +4,6 @@ import { argmax } from "../../common/base.js";
 import {
   argsortDescending,
   bold,
-  CLEAR,
   escaped,
   exponentText,
   firstFour,
@@ -17,6 +16,7 @@ import {
   roundedPercent,
   rowsOf,
 } from "./case.js";
+import { CLEAR } from "../sentence-heads.js";
 import { alignment } from "../alignment.js";
 import { wordNumbers } from "../words.js";
 

@@ -4,7 +4,6 @@ import { argmax } from "../../common/base.js";
 import {
   argsortDescending,
   bold,
-  CLEAR,
   escaped,
   firstFour,
   headsOf,
@@ -16,6 +15,7 @@ import {
   roundedPercent,
   rowsOf,
 } from "./case.js";
+import { CLEAR } from "../sentence-heads.js";
 import { meanOfHeads, rowPicture, withBold } from "./first-questions.js";
 import { alignment } from "../alignment.js";
 import { mergeWords, plainWords } from "../words.js";

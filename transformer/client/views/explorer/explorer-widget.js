@@ -33,7 +33,7 @@ export function explorerWidget(views, makeView = explorerView) {
       const traits = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
       if (TRAITS.some((name) => traits[name] !== knownState[name])) {
         knownState = { ...view.ctx.state, ...traits };
-        view.applyParams(knownState);
+        view.applyState(knownState);
       }
     };
     show();

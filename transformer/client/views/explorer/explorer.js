@@ -1,7 +1,7 @@
 // The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: see `Tab` in
 // types.d.ts. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
-// changed the state. `hasServer`: a server answers reports with missing data; `canForce`: it can translate again with
-// a forced token.
+// changed the state. `canForce`: the model can translate again with a forced token; `hasOwnSize`: the explorer has a
+// button for the larger size, which the page around it lacks.
 
 import { button, clampIndex, colours, el, listenForResize } from "../../common/base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../../common/help.js";
@@ -24,21 +24,18 @@ import { notices } from "../../trace/sentence-heads.js";
 const CHOOSE_HEAD = "Choose a layer and a head";
 const FIRST_TABS = ["heads", "heatmap"]; // the other tabs are shown with “More tools”
 const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
-const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
 
 /**
  * @param {HTMLElement | ShadowRoot} root
  * @param {(state: Partial<State>, defaults: State) => void} report
  * @param {Record<string, Tab>} views
  */
-export function explorerView(root, report, views, hasServer = false, canForce = hasServer) {
+export function explorerView(root, report, views, { canForce = false, hasOwnSize = true } = {}) {
   /** @type {State} */
   let state = null;
   let visitNumber = null;
   let defaults = null;
   let secondKind = ""; // what the second side is: "other" or "force"
-  let pageSettings = {}; // the page's last settings
-  const changedSettings = new Set(); // names of those that were changed here since
   let reportTimer = 0;
   const openViews = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
@@ -62,7 +59,7 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
   const frame = el(
     "div",
-    { class: hasServer ? "hu hu-explorer hu-app-explorer" : "hu hu-explorer" },
+    { class: "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
     el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
     notableHeads.node,
@@ -74,7 +71,6 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
   const ctx = {
     set,
     store,
-    hasServer,
     canForce,
     views: Object.keys(views),
     get secondKind() {
@@ -106,8 +102,8 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
   const help = makeHelp(ctx, () => view());
   const largerButton = makeLarger(ctx);
   const exactButton = makeExact(ctx);
-  const pageButtons = hasServer ? [] : [exactButton.node, largerButton.node]; // the app has these for the whole page
-  tools.append(controls.more, exportMenu.node, ...pageButtons, help.button);
+  const sizeButtons = hasOwnSize ? [largerButton.node] : [];
+  tools.append(controls.more, exportMenu.node, exactButton.node, ...sizeButtons, help.button);
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
@@ -131,13 +127,6 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
       set({ pin: "" }); // it would now be another word
     }
     ({ defaults, second_kind: secondKind } = header);
-    // The page's switches have changed. (A change made here is reported to the page, which sends it back.)
-    for (const [name, value] of Object.entries(header.page_settings)) {
-      if (value === pageSettings[name]) continue;
-      state = { ...state, [name]: value };
-      changedSettings.delete(name);
-    }
-    pageSettings = header.page_settings;
     const names = new Set(store.sides.flatMap(({ trace }) => trace.kinds.flatMap((kind) => measureNames(trace, kind))));
     const known = Object.entries(header.measures).filter(([name]) => names.has(name));
     for (const name of Object.keys(MEASURES)) delete MEASURES[name];
@@ -147,45 +136,25 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
     controls.setChoices("measure", { none: "none", ...Object.fromEntries(labels) });
     notableHeads.show(header.has_notices ? getNotices() : []);
     redraw();
-    if (lacksVectors()) scheduleReport(0); // only now the head is known whose vectors are missing
-  }
-
-  // Whether the server has still to send the vectors of the selected head, which it does after a report.
-  function lacksVectors() {
-    return hasServer && views[state.view].vectors && !store.sides[0].vectors(state.kind, state.layer, state.head);
   }
 
   function set(changes) {
     state = { ...state, ...changes };
-    for (const name of Object.keys(changes)) if (name in pageSettings) changedSettings.add(name);
     redraw();
     scheduleReport(REPORT_DELAY_MS);
   }
 
   function scheduleReport(delayMs) {
     clearTimeout(reportTimer);
-    reportTimer = setTimeout(() => report(reportedState(), defaults), delayMs);
+    reportTimer = setTimeout(() => report(state, defaults), delayMs);
   }
 
-  // The state without the page's settings that were not changed here: the page may have changed them meanwhile.
-  function reportedState() {
-    const isReported = (name) => !(name in pageSettings) || changedSettings.has(name);
-    return Object.fromEntries(Object.entries(state).filter(([name]) => isReported(name)));
-  }
-
-  // Draw the state of an address at once, keeping the visitor's own size and exactness. Null: another view is
-  // loading, so a pending report would be outdated.
-  /** @param {Record<string, string> | null} params */
-  function applyParams(params) {
-    clearTimeout(reportTimer);
-    if (!params) return;
-    const knownParams = Object.entries(params).filter(([name]) => name in defaults);
-    const valueOf = (name, text) => typeof defaults[name] === "number" ? Number(text) : text;
-    const parsedParams = knownParams.map(([name, text]) => [name, valueOf(name, text)]);
-    state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
+  // Draw this state at once, keeping the reader's own size and exactness.
+  /** @param {Partial<State>} given */
+  function applyState(given) {
+    state = { ...defaults, ...given, size: state.size, exact: state.exact };
     redraw();
-    const canWait = views[state.view].mosaic && !lacksVectors();
-    scheduleReport(REPORT_DELAY_MS + (canWait ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
+    scheduleReport(REPORT_DELAY_MS);
   }
 
   function redraw() {
@@ -234,7 +203,7 @@ export function explorerView(root, report, views, hasServer = false, canForce = 
 
   return {
     show,
-    applyParams,
+    applyState,
     store,
     ctx,
     close: () => {

@@ -107,7 +107,7 @@ function effectNodes({ original_words: originalWords, words }, headsOff) {
       "Each small picture is a head: a row for each translated word, darker where it attends more. Point at one to see its bands; click it, or a layer's number, to switch it off.",
     ];
   }
-  const shownNames = namesOf(headsOff);
+  const shownNames = headNamesOf(headsOff);
   if (!originalWords?.length) return [`Without ${shownNames}: …`];
   const change = changeOf(originalWords, words);
   if (!change.isSame) {
@@ -137,7 +137,7 @@ export function twoPercents(before, after) {
 
 const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text).join(" ")));
 
-function namesOf(headsOff) {
+function headNamesOf(headsOff) {
   if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;
   return [...headsOff].map((code) => {
     const { kind, layer, head } = headOfCode(code);

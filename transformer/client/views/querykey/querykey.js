@@ -120,7 +120,7 @@ function missingNotice(ctx, storedVectors) {
   const hasThisHead = storedVectors.some(([, kind, layer]) =>
     kind === ctx.state.kind && Number(layer) === ctx.state.layer
   );
-  if (ctx.hasServer || hasThisHead) return ["Loading the vectors of this head …"];
+  if (hasThisHead) return ["Loading the vectors of this head …"];
   if (!storedVectors.length) {
     return [
       "This file does not contain the vectors of the heads, to keep it small. The app shows them for every head.",

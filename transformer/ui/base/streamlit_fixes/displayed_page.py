@@ -20,7 +20,7 @@ Checked with: 1.67.0. Delete when `test_displayed_page.py` fails: then use `st.c
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -46,6 +46,15 @@ def is_in_session() -> bool:
 def displayed_page() -> str | None:
     """Return the last segment of the URL's path, "" for the first page, that the browser displayed
     when it requested this script run; None if the client did not send it."""
-    context = get_script_run_ctx()
-    url = context.context_info.url if context and context.context_info else ""
+    url = _url()
     return urlsplit(url).path.rpartition("/")[2] if url else None
+
+
+def displayed_params() -> dict[str, str]:
+    """Return the parameters of that URL."""
+    return dict(parse_qsl(urlsplit(_url()).query, keep_blank_values=True))
+
+
+def _url() -> str:
+    context = get_script_run_ctx()
+    return context.context_info.url if context and context.context_info else ""

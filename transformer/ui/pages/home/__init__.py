@@ -1,32 +1,21 @@
-"""The page Try: one sentence and its translation, in four depths of detail."""
+"""The page Try: one sentence and its translation, in four depths of detail.
+
+The client (`client/app/try`) draws it and owns its address; Streamlit mounts it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.api.client_data import DEPTHS as DEPTHS
-from transformer.api.requests import ABLATIONS as ABLATIONS
-from transformer.measures.head_codes import HEADS_FORM
-from transformer.ui.base.address import View, explorer_field, field
+from transformer.api.address_fields import DEPTHS, TRY
+from transformer.ui.base.address import View, dataclass_field
 from transformer.ui.base.registry import HOME, Page
-
-BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
-_WEIGHT_PATTERN = r"\d{1,4}x(100|[1-9]\d?)"
-_NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
-EDITED_ROW_FORM = (
-    rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT_PATTERN}(,{_WEIGHT_PATTERN})*)?",
-    'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',
-)
-POSITIONS_FORM = (_NUMBERS_PATTERN, 'positions with commas, like "0,3"')
-PATCH_FORM = (
-    rf"([a-z_.\d]{{1,60}}:{_NUMBERS_PATTERN}:{_NUMBERS_PATTERN})?",
-    'a hook point, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
-)
 
 
 @dataclass(frozen=True)
 class Home(View):
-    """Address fields of the page; `figures.state` explains those of the explorer.
+    """Address fields of the page, which links of other pages set; `figures.state` explains those of
+    the explorer.
 
     Attributes:
         depth: one of `DEPTHS`.
@@ -34,32 +23,30 @@ class Home(View):
         edited_row: a row of one head with attention weights for its keys.
         masked_tokens: of the source.
         patch: a hook point whose activations at some positions come from the sentence `other`.
-        blank: whether to set the selected cell or all cells of the head to 0.
     """
 
-    depth: str = field("bands", "Depth", choices=DEPTHS)
-    off: str = field(form=HEADS_FORM, of_model=True)
-    ablation: str = field("zero", "Kind of ablation", choices=ABLATIONS)
-    edited_row: str = field(form=EDITED_ROW_FORM)
-    masked_tokens: str = field(form=POSITIONS_FORM)
-    patch: str = field(form=PATCH_FORM)
-    blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
-    view: str = explorer_field("view")
-    heads: str = explorer_field("heads")
-    combine: str = explorer_field("combine")
-    tokens: str = explorer_field("tokens")
-    pin: str = explorer_field("pin")
-    way: str = explorer_field("way")
-    zoom: int = explorer_field("zoom")
-    special: str = explorer_field("special")
-    renormalise: int = explorer_field("renormalise")
-    word_row: str = explorer_field("word_row")
-    scale: str = explorer_field("scale")
-    measure: str = explorer_field("measure")
-    more: int = explorer_field("more")
-    order: str = explorer_field("order")
-    node: int = explorer_field("node")
-    force: str = explorer_field("force")
+    depth: str = dataclass_field(TRY["depth"])
+    off: str = dataclass_field(TRY["off"])
+    ablation: str = dataclass_field(TRY["ablation"])
+    edited_row: str = dataclass_field(TRY["edited_row"])
+    masked_tokens: str = dataclass_field(TRY["masked_tokens"])
+    patch: str = dataclass_field(TRY["patch"])
+    view: str = dataclass_field(TRY["view"])
+    heads: str = dataclass_field(TRY["heads"])
+    combine: str = dataclass_field(TRY["combine"])
+    tokens: str = dataclass_field(TRY["tokens"])
+    pin: str = dataclass_field(TRY["pin"])
+    way: str = dataclass_field(TRY["way"])
+    zoom: int = dataclass_field(TRY["zoom"])
+    special: str = dataclass_field(TRY["special"])
+    renormalise: int = dataclass_field(TRY["renormalise"])
+    word_row: str = dataclass_field(TRY["word_row"])
+    scale: str = dataclass_field(TRY["scale"])
+    measure: str = dataclass_field(TRY["measure"])
+    more: int = dataclass_field(TRY["more"])
+    order: str = dataclass_field(TRY["order"])
+    node: int = dataclass_field(TRY["node"])
+    force: str = dataclass_field(TRY["force"])
 
 
 PAGE = Page(

@@ -12,10 +12,11 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.api.address_fields import CORPORA
 from transformer.text.pair_formats import split_text
 from transformer.text.visible import is_blank
 from transformer.ui.base import state, visitor
-from transformer.ui.base.address import CORPORA, View
+from transformer.ui.base.address import View
 from transformer.ui.pages.research import bundled_sentences
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached

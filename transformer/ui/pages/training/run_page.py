@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.api.training_facts import duration
 from transformer.figures.glossary import tip
 from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
@@ -139,7 +140,7 @@ def _status_sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
             return f"Will {info.pending_command} after this step and save."
         seconds = info.seconds_left
         return f"Step {info.step:,}" + (
-            f", about {quantities.duration(seconds)} left" if seconds is not None else ""
+            f", about {duration(seconds)} left" if seconds is not None else ""
         )
     return frame.as_sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
 

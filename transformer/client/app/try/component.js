@@ -1,0 +1,36 @@
+// The page Try in the app, mounted by Streamlit once: its models are on the server.
+
+import { splitAddress } from "../../common/address.js";
+import { streamlitComponent } from "../../common/mount.js";
+import { openPlace } from "../../common/open.js";
+import { makeServerEngine } from "../../engine/server.js";
+import { makeEnd } from "./end.js";
+import { openTry } from "./try.js";
+
+/** @param {Record<string, Tab>} tabs the explorer's views */
+export const tryComponent = (tabs) =>
+  streamlitComponent((container) => {
+    let [opening, closed] = [/** @type {ReturnType<typeof openTry> | null} */ (null), false];
+    let lastOpened = /** @type {number | null} */ (null);
+    return {
+      // `pages`: paths of the app's pages; `places`: what to see next; `large`: for a projector; `opened`: the last
+      // place on this page that the server has opened, with its number.
+      async show({ pages, places, large, opened }) {
+        const { base } = splitAddress(location.href, pages);
+        opening ??= openTry(container, {
+          tabs,
+          makeEngine: (onLoading) => makeServerEngine(base, onLoading),
+          makeEnd: (context) => makeEnd(context, places, base),
+        });
+        const page = await opening;
+        if (closed) return page.close();
+        page.enlarge(large);
+        if (lastOpened !== null && opened.number !== lastOpened) openPlace("", opened.params);
+        lastOpened = opened.number;
+      },
+      close() {
+        closed = true;
+        opening?.then((page) => page.close());
+      },
+    };
+  });

@@ -1,0 +1,74 @@
+// What follows the page Try in the app: facts about the model, the first lesson, and the other pages.
+
+import { el } from "../../common/base.js";
+import { markdownNodes } from "../../common/inline-markdown.js";
+import { currentPlace, openPlace } from "../../common/open.js";
+import { fill } from "../../common/sentences.js";
+
+const SMALL_MODEL =
+  "This is a small model ({millions} million weights) that anyone can train on a laptop. It makes mistakes, and here you can see where they come from.";
+const UNSEEN = "Never seen in training: {words}. The output for such symbols is arbitrary.";
+const SHARED_FIELDS = ["model", "text", "kind", "layer", "head"]; // that every page has
+
+/** @typedef {{ page: string, label: string, text: string, params: Record<string, string> }} NextPlace label, text: Markdown */
+
+/**
+ * @param {any} context the page's
+ * @param {NextPlace[]} places where to go; the first is the first lesson
+ * @param {string} base the app's address
+ */
+export function makeEnd(context, [lesson, ...places], base) {
+  const facts = el("div", {});
+  const small = el("p", { class: "hu-live-note" });
+  const links = [
+    placeLink(lesson, { class: "hu-button hu-primary" }),
+    ...places.map((place) => placeLink(place, { class: "hu-place-card" })),
+  ];
+  const below = el(
+    "div",
+    {},
+    small,
+    links[0].node,
+    el("h2", { class: "hu-places-title" }, "Where to go from here"),
+    el("div", { class: "hu-place-cards" }, ...links.slice(1).map(({ node }) => node)),
+  );
+  const node = el("footer", { class: "hu-try-end" }, facts, below);
+
+  // A link to a place with the sentence and the head of this page.
+  /** @param {NextPlace} place @param {any} options */
+  function placeLink({ page, label, text, params }, options) {
+    const link = el(
+      "a",
+      options,
+      el("b", {}, ...markdownNodes(label)),
+      ...(text ? [el("span", {}, ...markdownNodes(text))] : []),
+    );
+    const fields = () => {
+      const shown = currentPlace().params;
+      const shared = SHARED_FIELDS.filter((name) => name in shown).map((name) => [name, shown[name]]);
+      return { ...Object.fromEntries(shared), ...params };
+    };
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab
+      if (openPlace(page, fields())) event.preventDefault();
+    });
+    const draw = () => link.setAttribute("href", `${base}${page}?${new URLSearchParams(fields())}`);
+    return { node: link, draw };
+  }
+
+  function draw() {
+    const { loadedModel, modelInfo, depth, text } = context;
+    below.hidden = depth !== "bands";
+    small.hidden = !modelInfo.weights;
+    small.textContent = fill(SMALL_MODEL, { millions: Math.round(modelInfo.weights / 1e6) });
+    for (const link of links) link.draw();
+    const symbols = loadedModel?.symbols;
+    const unseen = symbols ? [...new Set(text.split(/\s+/u))].filter((word) => word && !symbols.includes(word)) : [];
+    const sentences = [
+      (loadedModel?.facts ?? []).join(" "),
+      unseen.length ? fill(UNSEEN, { words: unseen.slice(0, 8).join(" ") }) : "",
+    ];
+    facts.replaceChildren(...sentences.filter(Boolean).map((line) => el("p", { class: "hu-live-note" }, line)));
+  }
+  return { node, draw };
+}

@@ -1,0 +1,39 @@
+// The page Try of the static site: its model runs in this browser.
+
+import { makeWorkerEngine, registerServiceWorker } from "../../engine/worker-client.js";
+import { kept, OPENED_MODEL } from "../trainer/kept.js";
+import { openTry } from "./try.js";
+
+const TRAINED = "trained"; // the name of the model that the page Train has opened here
+const NO_TRAINED_MODEL =
+  "This browser has no model of yours: train one on the page Train, and choose “Open in every view” there.";
+
+// The site's data of a model that this browser has trained.
+const trainedModel = ({ config, symbols, safetensors, title, examples }) => ({
+  label: `${title} (trained in this browser)`,
+  reads: "",
+  writes: "",
+  languages: ["", ""],
+  hint: "Symbols separated by spaces",
+  examples,
+  config,
+  symbols,
+  safetensors,
+  aligner: null,
+  aligner_agreement: null,
+  prepared: { text: null },
+});
+
+/** @param {Record<string, Tab>} tabs the explorer's views @param {any} site the data of the site that Python writes */
+export async function openSite(tabs, site) {
+  const isTrained = new URLSearchParams(location.search).get("model") === TRAINED;
+  const trained = isTrained ? await kept(OPENED_MODEL) : null;
+  if (trained) site.models[TRAINED] = trainedModel(trained);
+  await openTry(document.getElementById("hu-live"), {
+    tabs,
+    makeEngine: (onLoading) => makeWorkerEngine(site, onLoading),
+    isFile: true,
+    notes: isTrained && !trained ? [NO_TRAINED_MODEL] : [],
+  });
+  registerServiceWorker();
+}
