@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from transformer.ui.pages.home.glance import TranslationRequest
 
 from tests.pages.conftest import Visit, component_data, view
 from tests.session import SessionDict
@@ -17,7 +18,6 @@ from transformer.figures.packing import unpack
 from transformer.ui.base import state
 from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.home import Home, glance
-from transformer.ui.pages.home.glance import TranslationRequest
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 

@@ -28,7 +28,7 @@ COMPONENTS = {
     "switchboard": "views/grids",
     "headgrid": "views/grids",
     "wall": "views/grids",
-    "copylink": "app/frame",
+    "frame": "app/frame",
     "seeit": "app/frame",
     "classroom": "app/frame",
     "lesson": "app/learn",

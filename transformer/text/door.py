@@ -141,6 +141,16 @@ def flag() -> Rule:
     return Rule(read_flag, "boolean")
 
 
+def nothing() -> Rule:
+    """Accept null."""
+
+    def read_nothing(value: object) -> None:
+        if value is not None:
+            raise ValueError("null")
+
+    return Rule(read_nothing, "null")
+
+
 def several(rule: Rule, max_items: int) -> Rule:
     """Accept a list."""
 

@@ -24,13 +24,14 @@ export function currentPlace() {
   return { page, params: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-// Open a place. False if nothing on this page can open it.
-/** @param {string} page @param {Record<string, string>} params */
+// Open a place. Without `params` it is the page as the visitor has left it, with the sentence and the head of this page.
+// False if nothing on this page can open it.
+/** @param {string} page @param {Record<string, string> | null} params */
 export const openPlace = (page, params = {}) =>
   !document.dispatchEvent(new CustomEvent(OPEN_EVENT, { detail: { page, params }, cancelable: true }));
 
 // `open(place)` is called for each place to open, and returns whether it opens it; then no other listener is asked.
-/** @param {(place: Place) => boolean} open @returns {() => void} which ends it */
+/** @param {(place: { page: string, params: Record<string, string> | null }) => boolean} open @returns {() => void} which ends it */
 export function onOpenPlace(open) {
   const listener = (event) => {
     if (event.defaultPrevented || !open(event.detail)) return;

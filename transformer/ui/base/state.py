@@ -26,11 +26,11 @@ from transformer.ui.base.registry import (
     model_defaults,
     parse_params,
 )
-from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page, displayed_params
+from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 
 # Session keys.
 _OPENED_PLACE = "opened place"  # on the page Try: number and parameters
-_REQUESTED_PLACE, _ARRIVING = "requested place", "arriving"
+_REQUESTED_PLACE, _ARRIVING, _CHANGED_PLACE = "requested place", "arriving", "changed place"
 # A page with parameters that a view opens; the page that is then opened with all its parameters.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
@@ -79,6 +79,8 @@ def change(page: str = "", /, **values: Any) -> None:
     if values.get("model", view().model) != view().model:
         _store(model_defaults())
     set_fields(page, **values)
+    if any(PAGES[page].view.fields()[name].linked for name in values):
+        st.session_state[_CHANGED_PLACE] = True
 
 
 def open_view(page: str, new_view: View) -> None:
@@ -156,11 +158,6 @@ def is_large() -> bool:
     return view().size == "large"
 
 
-def toggle_larger() -> None:
-    """Switch the larger drawing on or off; for callbacks."""
-    change(size="normal" if is_large() else "large")
-
-
 def _restore_size() -> None:
     """Restore the size of the browser's last session, whose cookie `copylink.js` sets."""
     if st.context.cookies.get(SIZE_COOKIE) == "large":
@@ -193,8 +190,6 @@ def open_address(page: str) -> list[str]:
     if page == HOME:
         _open_client_address(url_params, has_acted)
         return []
-    if previous_page == HOME and displayed_file() == HOME:
-        _store(parse_params(HOME, displayed_params())[0])  # the client has changed its address
     st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
     if not has_view:
@@ -231,26 +226,29 @@ def open_address(page: str) -> list[str]:
 def _open_client_address(url_params: dict[str, str], has_acted: bool) -> None:
     """Take the view from the address of the page Try, which the client owns and corrects.
 
-    After a callback of this page, the view is the place that the client is to open instead.
+    After a callback of this page, the view is a place that the client is to open instead.
     """
-    if has_acted and displayed_file() == HOME:
-        before = make_view(PAGES[HOME].view, parse_params(HOME, displayed_params())[0])
-        if view(PAGES[HOME].view).to_params() != before.to_params():
+    if has_acted and _VIEW in st.session_state:
+        if st.session_state.pop(_CHANGED_PLACE, False):
             number, _ = st.session_state.get(_OPENED_PLACE, (0, {}))
             st.session_state[_OPENED_PLACE] = number + 1, params(HOME)
         return
-    shown = displayed_params() if displayed_file() == HOME else url_params
-    values, _ = parse_params(HOME, shown)
-    view_type = PAGES[HOME].view
-    defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
     if _VIEW not in st.session_state:
         _restore_size()
-    set_fields(**{**defaults, **values[View.__name__], **values[view_type.__name__]})
+    leave_client(url_params)
 
 
-def request_place(file: str, params: dict[str, str]) -> None:
+def leave_client(params: Mapping[str, str]) -> None:
+    """Take the view from these parameters, which the page Try has in its address."""
+    view_type = PAGES[HOME].view
+    values, _ = parse_params(HOME, params)
+    defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
+    set_fields(HOME, **{**defaults, **values[View.__name__], **values[view_type.__name__]})
+
+
+def request_place(file: str, params: Mapping[str, str]) -> None:
     """Open a page with these parameters in this rerun; for callbacks."""
-    st.session_state[_REQUESTED_PLACE] = file, params
+    st.session_state[_REQUESTED_PLACE] = file, dict(params)
 
 
 def requested_place() -> tuple[str, dict[str, str]] | None:

@@ -14,7 +14,17 @@ import torch
 
 from transformer.api.model_description import EXAMPLE, ModelDescription, describe_model
 from transformer.cancellation import cancelled_by
-from transformer.text.door import accepts, read_fields, table, text, title
+from transformer.text.door import (
+    accepts,
+    either,
+    flag,
+    nothing,
+    read_fields,
+    record,
+    table,
+    text,
+    title,
+)
 from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH, CLASS, HOME, PAGES, page_name, path
 from transformer.ui.services import downloads, models
@@ -22,7 +32,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.widgets import class_question, display_names, following, lessons, views
 from transformer.ui.widgets.fragment import fragment
-from transformer.ui.widgets.frame import as_sentence, page_link, plain
+from transformer.ui.widgets.frame import as_sentence, plain
 
 torch.set_num_threads(1)
 # A page computes one sentence: hundreds of products of a few microseconds, which a second thread
@@ -37,11 +47,32 @@ characters fit into it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenedPlace:
-    """A place that a view opens: the page's path, and the fields of its address."""
+class Place:
+    """A page's path, and the fields of its address."""
 
     page: str = accepts(title(60), "")
-    params: Mapping[str, str] = accepts(table(text(40_000), 60))
+    params: Mapping[str, str] = accepts(table(text(state.MAX_CHARACTERS), 60))
+
+
+_PLACE_OR_NOTHING = either(record(Place), nothing())
+
+
+@dataclass(frozen=True, kw_only=True)
+class FrameChoice:
+    """A choice in the navigation bar, or a place that a view opens.
+
+    Attributes:
+        large: whether to draw everything larger; null for a place.
+        page, params: the place; without `params` it is the page as the visitor has left it.
+        origin: the place that the browser shows.
+    """
+
+    large: bool | None = accepts(either(flag(), nothing()), None)
+    page: str = accepts(title(60), "")
+    params: Mapping[str, str] | None = accepts(
+        either(table(text(state.MAX_CHARACTERS), 60), nothing()), None
+    )
+    origin: Any = accepts(_PLACE_OR_NOTHING, None)  # noqa: RUF009  (no mutable default)
 
 
 @contextmanager
@@ -111,14 +142,19 @@ def _frame(file: str) -> Iterator[list[str]]:
             state.write_address()
 
 
-def _request_place() -> None:
-    """Callback: note the place that a view opens; the rerun then goes there."""
-    choice = st.session_state["copylink"]["choice"]
+def _handle_frame() -> None:
+    """Callback: draw everything larger, or note the place to which the rerun goes."""
     try:
-        place = read_fields(dict(choice), OpenedPlace)
+        choice = read_fields(dict(st.session_state["frame"]["choice"]), FrameChoice)
     except ValueError:
         return
-    state.request_place(BY_PATH.get(place.page, HOME), dict(place.params))
+    if choice.large is not None:
+        state.change(size="large" if choice.large else "normal")
+        return
+    if choice.origin is not None and not choice.origin.page:
+        state.leave_client(choice.origin.params)
+    target = BY_PATH.get(choice.page, HOME)
+    state.request_place(target, state.params(target) if choice.params is None else choice.params)
 
 
 def _rerun_after_reconnect() -> None:
@@ -142,26 +178,19 @@ def _style(large: bool) -> str:
 @contextmanager
 def _navigation_bar(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="navigation-bar"):
-        for page_file, entry in PAGES.items():
-            page_link(page_file, entry.title)
+        views.component("frame")(
+            key="frame",
+            data={
+                "page": path(file),
+                "name": page_name(file),
+                "pages": [[path(page_file), entry.title] for page_file, entry in PAGES.items()],
+                "large": state.is_large(),
+            },
+            on_choice_change=_handle_frame,
+        )
         yield
         if PAGES[file].has_tokens and file != HOME:
             display_names.exact_toggle()
-        st.button(
-            "Larger",
-            icon=":material/present_to_all:",
-            type="primary" if state.is_large() else "secondary",
-            help="Makes everything larger and uses the full width, for a projector. Not part of "
-            "shared links.",
-            key="larger",
-            on_click=state.toggle_larger,
-        )
-        link_data = {
-            "page": page_name(file),
-            "pages": [path(page_file) for page_file in PAGES],
-            "large": state.is_large(),
-        }
-        views.component("copylink")(key="copylink", data=link_data, on_choice_change=_request_place)
         _rerun_after_reconnect()  # not below the bar, where it would take a gap
 
 

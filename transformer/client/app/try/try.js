@@ -170,7 +170,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
   };
   addEventListener("popstate", arrive, { signal: ended.signal });
   const endOpening = onOpenPlace(({ page, params: fields }) => {
-    if (page) return false;
+    if (page || !fields) return false;
     writeParams(new URLSearchParams(fields), true);
     arrive();
     return true;

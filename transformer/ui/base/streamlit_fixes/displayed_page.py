@@ -20,7 +20,7 @@ Checked with: 1.67.0. Delete when `test_displayed_page.py` fails: then use `st.c
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
@@ -48,11 +48,6 @@ def displayed_page() -> str | None:
     when it requested this script run; None if the client did not send it."""
     url = _url()
     return urlsplit(url).path.rpartition("/")[2] if url else None
-
-
-def displayed_params() -> dict[str, str]:
-    """Return the parameters of that URL."""
-    return dict(parse_qsl(urlsplit(_url()).query, keep_blank_values=True))
 
 
 def _url() -> str:

@@ -1,30 +1,63 @@
-// The button “Share”, which copies the page's address and says what it leads to. As it is on every page, it also
-// disables the page after a reconnect, keeps the history short, and asks Streamlit for the places that another part of the
-// page opens (common/open.js).
-// `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
-// everything is enlarged.
+// The navigation bar: links to all pages with the sentence and the head that this page shows, “Larger” and “Share”, which
+// copies the page's address. As it is on every page, it also disables the page after a reconnect, keeps the history
+// short, and asks Streamlit for the places that another part of the page opens (common/open.js).
+// `.show(data)` takes `{ page, name, pages, large }`: the path and the name of this page, paths and titles of all pages,
+// and whether everything is enlarged.
 
 import { button, copyText, el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
-import { onOpenPlace, setPages } from "../../common/open.js";
+import { currentPlace, onOpenPlace, onPlace, openPlace, setPages } from "../../common/open.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
+const SHARED_FIELDS = ["model", "text", "kind", "layer", "head"]; // of every page's address, in links for another tab
 
-export function copylinkView(root, report) {
-  let [page, pages, timer] = ["", [], 0];
+export function frameView(root, report) {
+  /** @type {{ page: string, name: string, pages: [string, string][], large: boolean }} */
+  let data = { page: "", name: "", pages: [], large: false };
+  let timer = 0;
+  const links = el("nav", { class: "hu-pages", "aria-label": "Pages" });
+  const larger = button("Larger", () => report({ large: !data.large }), {
+    class: "hu-button hu-larger",
+    title: "Makes everything larger and uses the full width, for a projector. Not part of shared links.",
+  });
   const share = button("Share", shareLink, { class: "hu-button hu-link-button", title: "Copy a link to what you see" });
   const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
-  const node = el("div", { class: "hu hu-link" }, share, message);
+  const node = el("div", { class: "hu hu-frame" }, links, larger, share, message);
   root.append(node);
+
+  // A link to a page. Its address is right for another tab, too.
+  /** @param {[string, string]} page path and title */
+  function pageLink([path, title]) {
+    const link = el("a", { "data-page": path, ...(path === data.page ? { "aria-current": "page" } : {}) }, title);
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      if (path !== data.page) openPlace(path, null);
+    });
+    return link;
+  }
+
+  function drawLinks() {
+    const { params } = currentPlace();
+    const shared = new URLSearchParams(
+      SHARED_FIELDS.filter((name) => name in params).map((name) => [name, params[name]]),
+    );
+    const { base } = splitAddress(location.href, data.pages.map(([path]) => path));
+    for (const link of /** @type {Iterable<HTMLAnchorElement>} */ (links.children)) {
+      link.href = `${base}${link.dataset.page}${shared.size ? `?${shared}` : ""}`;
+    }
+  }
 
   async function shareLink() {
     const link = location.href;
     const wasCopied = await copyText(link, node);
-    showMessage(wasCopied ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", linkField(link)]);
+    showMessage(
+      wasCopied ? ["Copied a link to ", ...linkSummary(data.name, link)] : ["Copy this link: ", linkField(link)],
+    );
     if (!wasCopied) message.querySelector("input").select();
   }
   node.addEventListener("keydown", (event) => {
@@ -47,28 +80,29 @@ export function copylinkView(root, report) {
     message.hidePopover?.();
   }
 
-  function show(data) {
-    ({ page, pages } = data);
-    setPages(pages);
+  function show(shown) {
+    data = shown;
+    setPages(data.pages.map(([path]) => path));
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
+    larger.setAttribute("aria-pressed", String(data.large));
+    links.replaceChildren(...data.pages.map(pageLink));
+    drawLinks();
   }
 
   const listeners = new AbortController();
-  const options = { capture: true, signal: listeners.signal };
-  document.addEventListener("click", skipToHeading, options);
-  for (const name of ["pointerdown", "focusin"]) {
-    document.addEventListener(name, (event) => addFirstPagePath(event, pages), options);
-  }
+  document.addEventListener("click", skipToHeading, { capture: true, signal: listeners.signal });
   const stopObserving = disableAfterReconnect();
   addOneEntryPerAction();
+  const endMoves = onPlace(drawLinks);
   const endOpening = onOpenPlace((place) => {
-    report(place);
+    report({ ...place, origin: currentPlace() });
     return true;
   });
   return {
     show,
     close() {
       stopObserving();
+      endMoves();
       endOpening();
       hideMessage();
       listeners.abort();
@@ -85,13 +119,6 @@ function skipToHeading(event) {
   event.stopPropagation();
   heading.tabIndex = -1;
   heading.focus();
-}
-
-// Streamlit writes its links to the first page without a path ("?text=…"): a new tab would open the displayed page.
-function addFirstPagePath({ target }, pages) {
-  const link = target.closest?.("[data-testid=stPageLink-NavLink]");
-  const href = link?.getAttribute("href");
-  if (href === "" || href?.startsWith("?")) link.href = splitAddress(location.href, pages).base + href;
 }
 
 // The page's name and the fields of its address that differ from the defaults.
