@@ -14,12 +14,16 @@ import streamlit as st  # noqa: E402
 from transformer.ui.base.registry import HOME  # noqa: E402
 from transformer.ui.pages.home import client  # noqa: E402
 from transformer.ui.server import asgi  # noqa: E402
+from transformer.ui.services import models  # noqa: E402
 from transformer.ui.widgets import page  # noqa: E402
 
 
 def home() -> None:
     with page.page_without_model(HOME):
-        client.show()
+        if models.checkpoints():
+            client.show()
+        else:
+            page.no_model()
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

@@ -5,25 +5,13 @@ from __future__ import annotations
 
 import json
 
-import hypothesis.extra.numpy as arrays
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
-from tests.figures.levels import weights_of
-from transformer.figures import PackedTrace
+from tests.figures.fake_traces import GRID
 from transformer.figures.alignment import alignment
-from transformer.figures.contributions import (
-    CellValues,
-    contributions_data,
-)
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.offsets import offsets, signed_offset
-from transformer.figures.packing import unpack
-from transformer.figures.state import KINDS
-from transformer.figures.switchboard import pool, switchboard_data
 from transformer.measures.head_codes import parse_heads
 
 
@@ -32,35 +20,6 @@ def test_parsed_heads_are_unique_and_layers_are_expanded() -> None:
     assert heads == [("encoder", 1, 2), *(("cross", 2, head) for head in range(4))]
     assert missing == []
     assert parse_heads("", 3, 4) == ([], [])
-
-
-def test_every_head_has_a_thumbnail() -> None:
-    side = PackedTrace(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
-    header, parts = unpack(switchboard_data(side, "c1.1"))
-    assert header["kinds"] == list(KINDS)
-    assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
-    for kind in KINDS:
-        expected = np.stack([side.traced.weights(kind, layer) for layer in range(3)])
-        np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), expected, atol=0.005)
-
-
-@given(
-    arrays.arrays(
-        np.float32, st.tuples(*[st.integers(1, 9)] * 3), elements=st.floats(0, 1, width=32)
-    ),
-    st.integers(1, 9),
-)
-def test_thumbnails_keep_the_greatest_weight(weights: np.ndarray, limit: int) -> None:
-    heads, rows, columns = weights.shape
-    pooled = pool(weights, limit)
-    assert pooled.shape == (heads, min(rows, limit), min(columns, limit))
-    height, width = pooled.shape[1:]
-    for h in range(heads):
-        for y in range(height):
-            for x in range(width):
-                down = slice(y * rows // height, (y + 1) * rows // height)
-                across = slice(x * columns // width, (x + 1) * columns // width)
-                assert pooled[h, y, x] == weights[h, down, across].max()
 
 
 def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
@@ -76,9 +35,6 @@ def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
 SOURCE, TARGET = ("the", "the", "<b>"), ("le", "extraordinairement")
 SCORES = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
 PREDICTED = {(0, 0), (2, 1)}
-WEIGHT = CellValues("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
-SLOPE = CellValues("slope", "slope", "Slope", "nats", np.array([[0.5, -2.0], [0.0, 1.0]]), True)
-LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
 
 
 def lines(figure: object) -> dict[str, set[tuple[int, int]]]:
@@ -123,16 +79,3 @@ def test_offsets_are_shares_of_the_rows() -> None:
     assert [signed_offset(at) for at in (-2, 0, 3)] == ["−2", "0", "+3"]
     with pytest.raises(ValueError, match="no rows"):
         offsets([], 16)
-
-
-def test_contributions_data_has_all_values_and_the_selection() -> None:
-    data = contributions_data(
-        [WEIGHT, SLOPE], ("slope", "weight"), **LABELS, cell=(1, 0), writes=["a", "b"]
-    )
-    header, parts = unpack(data)
-    assert header["shown"] == ["slope", "weight"]
-    assert (header["cell"], header["writes"]) == ([1, 0], ["a", "b"])
-    for quantity, entry in zip((WEIGHT, SLOPE), header["quantities"], strict=True):
-        np.testing.assert_array_equal(parts[quantity.name].array, quantity.values)
-        assert (entry["name"], entry["signed"]) == (quantity.name, quantity.signed)
-    assert [entry["max_abs"] for entry in header["quantities"]] == [1.0, 2.0]

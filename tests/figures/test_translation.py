@@ -14,8 +14,8 @@ import pytest
 from tests.figures.deno import drawn
 from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import Translator
-from transformer.figures import steps_data
-from transformer.figures.glance import glance_data
+from transformer.figures.glance import alternative_fields, glance_data
+from transformer.figures.packed_trace import describe
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.inference.alternatives import word_alternatives
@@ -66,7 +66,16 @@ def glance(trace: Any, *arguments: Any, n_forced: int = 0, **options: Any) -> di
 
 
 def table(trace: Any, alternatives: Any = None, **options: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = drawn("table", steps_data(trace, alternatives, **options))
+    """Return the rows of the table of steps; `alternatives` are those of each word, for whole words."""
+    data = {
+        "trace": describe(trace, []),
+        "words": alternatives is not None,
+        "alternatives": alternative_fields(alternatives or ()),
+        "live": False,
+        "forced": -1,
+        **options,
+    }
+    rows: list[dict[str, Any]] = drawn("table", data)
     return rows
 
 

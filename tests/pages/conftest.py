@@ -54,15 +54,12 @@ def run_program(code: str) -> dict[str, Any]:
     return namespace | {"printed": printed.getvalue()}
 
 
+FRAME = ("frame", "seeit", "lesson")
+
+
 def browser_views(app: AppTest) -> list[Any]:
-    """Return the page's browser views without those of the frame and the lesson, and the text field
-    above a depth of Try that has a view of its own."""
-    excluded = (
-        "heads_up.copylink",
-        "heads_up.seeit",
-        "heads_up.lesson",
-        *(["heads_up.glance"] if getattr(view(app), "depth", "bands") != "bands" else []),
-    )
+    """Return the page's browser views without those of the frame and the lesson."""
+    excluded = tuple(f"heads_up.{name}" for name in FRAME)
     views = app.get("bidi_component")
     return [view for view in views if not view.proto.component_name.endswith(excluded)]
 
@@ -103,19 +100,14 @@ def send_choice(app: AppTest, key: str, **choice: Any) -> AppTest:
     return app
 
 
-def type_text(app: AppTest, text: str) -> AppTest:
-    """Type a text into the field of the page Try."""
-    return send_choice(app, "glance", text=text, number=1)
-
-
-def text_field(app: AppTest) -> dict[str, Any]:
-    """Return the data of the field of the page Try: the text is `typed`, the language `reads`."""
+def named_data(app: AppTest, name: str) -> Any:
+    """Return the data of the one browser view with this name."""
     [proto] = [
         element.proto
         for element in app.get("bidi_component")
-        if element.proto.component_name.endswith("heads_up.glance")
+        if element.proto.component_name == f"heads_up.{name}"
     ]
-    return unpack(proto.bytes)[0]
+    return json.loads(proto.json)
 
 
 def numbers(value: Any) -> Any:

@@ -7,19 +7,13 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.figures.deno import drawn
 from tests.pages.conftest import Visit, component_data, view
 from transformer.figures.glossary import TERMS
-from transformer.inference import Translator
-from transformer.measures.words import merge, words
 from transformer.ui.base.registry import PAGES
 
 TEXT = "The baker paints a boat."
 TOKEN_SIGNS = re.compile(r"▁|</?s>")
-WORD_PAGES = [
-    *(file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/learn.py")),
-    *(f"app.py?depth={depth}" for depth in ("heads", "steps", "off")),
-]
+WORD_PAGES = [file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/learn.py")]
 
 
 def texts(app: AppTest) -> list[str]:
@@ -45,31 +39,10 @@ def test_by_default_no_page_shows_tokens_or_code(visit: Visit, page: str) -> Non
 
 
 def test_the_toggle_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
-    app = click_toggle(visit("app.py?depth=steps", text=TEXT))
+    app = click_toggle(visit("pages/inside.py", text=TEXT))
     assert view(app).exact == 1
     assert app.query_params["exact"] in ("1", ["1"])
     assert "exact" not in click_toggle(app).query_params
-
-
-def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> None:
-    trace = translator.trace(TEXT)
-    sentence, table = component_data(visit("app.py?depth=steps", text=TEXT))
-    assert sentence["words"]
-    rows = [row for row in drawn("table", table) if not row["last"]]
-    step_words = [step["chosen"]["token"] for step in rows]
-    assert " ".join(step_words) == trace.text
-    word_numbers = words(trace.predicted_tokens)
-    for number, step in enumerate(rows):
-        positions = [position for position, word in enumerate(word_numbers) if word == number]
-        # A word has the probability of one of its tokens; greedy decoding takes the best.
-        probabilities = [trace.translation.steps[position].probability for position in positions]
-        assert step["chosen"]["probability"] in [pytest.approx(p) for p in probabilities]
-        assert step["candidates"][0] == step["chosen"]
-        assert step["first"] == positions[0]
-        assert step["input"] == ["<s>", *step_words[:number]]
-        assert step["chosen"] in step["candidates"]
-    weights = merge(trace.weights("cross", 0), word_numbers, words(trace.src_tokens))
-    assert weights.shape[1] >= len(step_words)
 
 
 def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> None:

@@ -10,16 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
-from tests.pages.conftest import Visit, component_data, messages, text_field, view
+from tests.pages.conftest import Visit, messages
 from transformer.api.model_description import PARALLEL_EXAMPLES, describe_model
-from transformer.checkpoint import save_checkpoint
-from transformer.config import ModelConfig
 from transformer.exchange import import_folder
 from transformer.figures.figure1 import STOPS
-from transformer.model import Transformer
-from transformer.text import Vocabulary
 from transformer.text.languages import front_matter
-from transformer.ui.base.registry import HOME, PAGES
+from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.inside import SECTION_LABELS, TOPIC_LABELS
 from transformer.ui.pages.research import EXPERIMENTS
 
@@ -71,41 +67,6 @@ def test_languages_come_from_the_model_card(model_folder: Path) -> None:
     assert (unknown.source, unknown.target, unknown.languages) == ("Source", "Target", None)
 
 
-@pytest.mark.parametrize(("model", "target"), [("en-de", "German"), ("en-fr", "French")])
-def test_bands_and_all_heads_name_the_language(
-    visit: Visit, model_folder: Path, model: str, target: str
-) -> None:
-    assert component_data(visit("app.py", model_folder, model=model))[0]["writes"] == target
-    app = visit("app.py?depth=heads", model_folder, model=model)
-    assert text_field(app)["reads"] == "English"
-    assert any(box.value.startswith(f"{target}: ") for box in app.markdown)
-
-
-def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, model_folder: Path) -> None:
-    app = visit("app.py?depth=steps", model_folder, text="She has never seen the sea.")
-    app.selectbox[0].select("fr-en").run()
-    assert view(app).text == "Je suis étudiant."
-    assert text_field(app)["reads"] == "French"
-
-
-def test_models_with_different_vocabularies_are_compared(
-    visit: Visit, model_folder: Path, tiny_model: Transformer, pairs: list[tuple[str, str]]
-) -> None:
-    """Another vocabulary splits words differently: common tokens are compared in order."""
-    pieces = Vocabulary.train([french for _, french in pairs], 300)
-    size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
-    smaller = Transformer(ModelConfig.from_dict(size))
-    shutil.rmtree(model_folder / "en-de")
-    save_checkpoint(model_folder / "en-de", smaller, pieces, "# Card\n")
-    params = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", "layer": "1"}
-    app = visit("app.py?depth=heads", model_folder, other_model="en-de", **params)
-    assert not messages(app)
-    header = component_data(app)[0]
-    first, second = (side["src"] for side in header["sides"])
-    assert first != second
-    assert {*first} & {*second}
-
-
 def test_french_references_are_not_used_for_another_target_language(
     visit: Visit, model_folder: Path
 ) -> None:
@@ -141,20 +102,3 @@ def test_a_page_opens_without_warnings(
     app = visit(page, folder, text=TEXT, **params)
     assert not messages(app)
     assert len(app.title) == 1
-
-
-@pytest.mark.parametrize(
-    "page", [HOME, *(f"{HOME}?depth={depth}" for depth in ("heads", "steps", "off"))]
-)
-def test_the_target_language_is_selected_in_a_menu(visit: Visit, folder: Path, page: str) -> None:
-    app = visit(page, folder, text=TEXT)
-    box = app.selectbox("target-language")
-    assert box.value == ""
-    box.select("fra").run()
-    assert app.query_params["text"] == f">>fra<< {TEXT}"
-    app.selectbox("target-language").select("deu").run()
-    assert app.query_params["text"] == f">>deu<< {TEXT}"
-    assert app.selectbox("target-language").value == "deu"
-    app.selectbox("target-language").select("").run()
-    assert app.query_params["text"] == TEXT
-    assert not messages(app)

@@ -7,23 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.figures.deno import drawn
 from tests.pages.conftest import (
     ROOT,
     Visit,
     component_data,
     messages,
+    named_data,
     send_choice,
-    text_field,
-    type_text,
     view,
 )
-from transformer import Translator
 from transformer.api import model_list
-from transformer.ui.base.registry import HOME, PAGES
+from transformer.ui.base.registry import HOME, PAGES, path
 
-TRANSLATING_PAGES = tuple(f"{HOME}?depth={depth}" for depth in ("heads", "steps", "off"))
-SENTENCE_PAGES = (HOME, *TRANSLATING_PAGES)
+SENTENCE_PAGES = ("pages/inside.py", "pages/research.py?experiment=alignment")
 
 
 def test_every_page_file_is_registered() -> None:
@@ -35,9 +31,9 @@ def test_every_page_file_is_registered() -> None:
 def test_a_page_opens_by_its_address_with_the_navigation(visit: Visit, page: str) -> None:
     app = visit(page)
     assert len(app.title) == 1
-    labels = [link.proto.label for link in app.get("page_link")]
-    titles = [entry.title for entry in PAGES.values()]
-    assert labels[: len(titles)] == titles
+    frame = named_data(app, "frame")
+    assert frame["page"] == path(page)
+    assert frame["pages"] == [[path(file), entry.title] for file, entry in PAGES.items()]
     assert not messages(app)
     assert dict(app.query_params).keys() <= {*PAGES[page].view.fields()}
 
@@ -80,7 +76,7 @@ def test_an_invalid_checkpoint_is_listed_but_never_the_default(
     weights = tmp_path / "a-truncated" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     (tmp_path / "b-not-a-config" / "config.json").write_text("[]")
-    app = visit("app.py?depth=steps", tmp_path)
+    app = visit("pages/inside.py", tmp_path)
     assert not messages(app)
     (model_menu,) = (element for element in app.selectbox if element.label == "Model")
     assert model_menu.value == "complete"
@@ -96,45 +92,14 @@ def test_a_link_to_a_deleted_model_is_reported(
 ) -> None:
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
-    app = visit("app.py?depth=steps", tmp_path, model="third")
+    app = visit("pages/inside.py", tmp_path, model="third")
     assert messages(app) == ["There is no checkpoint 'third'; available: first, second."]
     assert not messages(app.run())
 
 
-def test_the_page_shows_the_translators_translation_and_steps(
-    visit: Visit, translator: Translator
-) -> None:
-    text = "The baker paints a boat."
-    app = visit("app.py?depth=steps", text=text, method="beam", beam_size="3", exact="1")
-    sentence, table = component_data(app)
-    expected = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
-    assert sentence["text"] == expected.text
-    assert sentence["tokens"] == list(expected.tokens)
-    assert [step["chosen"]["token"] for step in drawn("table", table)] == list(expected.tokens)
-    first = drawn("table", table)[0]
-    assert first["input"] == ["<s>"]
-    assert [c["token"] for c in first["candidates"]] == [
-        c.token for c in expected.steps[0].candidates
-    ]
-
-
-@pytest.mark.parametrize("page", TRANSLATING_PAGES)
-def test_an_empty_sentence_is_explained(visit: Visit, page: str) -> None:
-    app = visit(page, text="   ")
-    assert messages(app) == ["There is no text to translate; write a sentence first."]
-    assert not component_data(app)
-    type_text(app, "She hides the lamp.")
-    assert not messages(app)
-    assert component_data(app)
-    type_text(app, " ")
-    assert text_field(app)["problem"] == "Type a few words to translate."
-    assert component_data(app)
-    assert view(app).text == "She hides the lamp."
-
-
 def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
     app = visit(
-        "app.py?depth=heads", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"
+        "pages/inside.py", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"
     )
     assert messages(app) == [
         "The address has seed='x'; it must be a whole number from 0 to 2147483647.",
@@ -142,13 +107,12 @@ def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
         "The address has layer=77, counted from 0; in this model it must be from 0 to 1.",
     ]
     assert (view(app).text, view(app).kind, view(app).layer) == ("She hides books.", "encoder", 1)
-    assert component_data(app)[0]["start"]["kind"] == "encoder"
-    params = {"depth": "heads", "text": "She hides books.", "kind": "encoder", "layer": "1"}
-    assert dict(app.query_params) == params
+    params = {"text": "She hides books.", "kind": "encoder", "layer": "1"}
+    assert params.items() <= dict(app.query_params).items()
 
 
 def test_an_unknown_model_is_reported_with_the_available_ones(visit: Visit) -> None:
-    app = visit("app.py?depth=heads", model="![x](http://there)")
+    app = visit("pages/inside.py", model="![x](http://there)")
     assert "There is no checkpoint '![x](http://there)'; available: tiny." in messages(app)[0]
     assert "![x](" not in app.warning[0].value
     assert component_data(app)
@@ -159,51 +123,25 @@ def test_model_and_sentence_stay_when_the_page_changes(
 ) -> None:
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
-    app = visit("app.py?depth=steps", tmp_path)
-    app.selectbox[0].select("second").run()
-    type_text(app, "A pilot finds bread.")
-    for page in ("pages/inside.py", HOME):
-        app.switch_page(page).run()
-        assert not app.exception
-        assert app.selectbox[0].value == "second"
-        assert (view(app).model, view(app).text) == ("second", "A pilot finds bread.")
-    for depth in ("heads", "off", "bands", "steps"):
-        send_choice(app, "glance", depth=depth)
-        assert app.selectbox[0].value == "second"
-        assert (view(app).depth, view(app).text) == (depth, "A pilot finds bread.")
-        assert text_field(app)["typed"] == "A pilot finds bread."
-    params = {"depth": "steps", "model": "second", "text": "A pilot finds bread."}
-    assert params.items() <= dict(app.query_params).items()
+    shown = {"model": "second", "text": "A pilot finds bread."}
+    app = visit(HOME, tmp_path)
+    place = {
+        "page": "",
+        "params": {**shown, "depth": "steps"},
+    }  # the client has changed its address
+    send_choice(app, "frame", page="inside", params=None, origin=place)
+    assert app.selectbox[0].value == "second"
+    assert (view(app).model, view(app).text) == ("second", "A pilot finds bread.")
+    assert shown.items() <= dict(app.query_params).items()
+    send_choice(app, "frame", page="", params=None, origin={"page": "inside", "params": {}})
+    assert dict(app.query_params) == {**shown, "depth": "steps"}
 
 
-def test_a_token_is_forced_and_undone(visit: Visit, translator: Translator) -> None:
-    text = "The baker paints a boat."
-    greedy = translator.translate(text)
-    forced = next(c for c in greedy.steps[1].candidates if c.id != greedy.ids[1])
-    expected = translator.translate(text, prefix=[greedy.ids[0], forced.id])
-    app = visit("app.py?depth=steps", text=text, force=f"1:{forced.id}", exact="1")
-    sentence, table = component_data(app)
-    assert sentence["text"] == expected.text
-    assert table["live"]
-    assert [step.get("forced", False) for step in drawn("table", table)].index(True) == 1
-    assert [step["canForce"] for step in drawn("table", table)][:3] == [True, True, False]
-    next(button for button in app.button if button.label == "Undo").click().run()
-    assert component_data(app)[0]["text"] == greedy.text
-    assert view(app).force == ""
-    app = visit("app.py?depth=steps", text=text, force=f"1:{forced.id}")
-    type_text(app, "She hides the lamp.")
-    assert view(app).force == ""  # the forced token belonged to the previous sentence
-    assert not messages(app)
-    assert "cannot be forced" in messages(visit("app.py?depth=steps", text=text, force="99:7"))[0]
-
-
-@pytest.mark.parametrize(
-    "text", ["<script>alert(1)</script>", "🙂👩🏽‍🚀", "مرحبا بالعالم", "e\u0301", "</s>"]
-)
-def test_any_text_is_shown_as_plain_text(visit: Visit, text: str) -> None:
-    app = visit("app.py?depth=steps", text=text)
-    assert not messages(app)
-    assert text_field(app)["typed"] == text
-    assert component_data(app)[0]["source_tokens"][-1] == "</s>"
-    side = component_data(send_choice(app, "glance", depth="heads"))[0]["sides"][0]
-    assert side["src"][-1] == "</s>"
+def test_a_view_opens_a_place_with_all_its_fields(visit: Visit) -> None:
+    app = visit("pages/inside.py", text="She hides books.")
+    params = {"text": "A pilot finds bread.", "depth": "heads", "layer": "1"}
+    send_choice(app, "frame", page="", params=params)
+    assert dict(app.query_params) == params
+    for wrong in ({"page": 7}, {"params": "x"}, {"params": {"text": 1}}, {"large": "yes"}):
+        send_choice(app, "frame", **{"page": "inside", **wrong})
+        assert dict(app.query_params) == params

@@ -14,7 +14,6 @@ from tests.pages.conftest import (
     Visit,
     component_data,
     messages,
-    text_field,
     view,
     visible_text,
 )
@@ -93,14 +92,13 @@ def test_a_shipped_run_is_a_model_on_the_other_pages(visit: Visit, folder: Path)
     app = visit(PAGE, folder, run="toy-reverse")
     app.button("go-try").click().run()
     assert not messages(app)
-    assert (view(app).model, text_field(app)["typed"]) == ("toy-reverse", "a b c")
-    assert text_field(app)["reads"] == "Source"
-    app = visit("app.py?depth=steps", folder)
+    assert dict(app.query_params) == {"model": "toy-reverse", "text": "a b c"}
+    app = visit("pages/inside.py", folder)
     model = next(box for box in app.selectbox if box.label == "Model")
     names = [option.split(" · ")[0] for option in model.options]  # without the number of weights
     assert names == ["tiny", "toy: reverse"]
     model.select("toy-reverse").run()
-    assert text_field(app)["typed"] == "a b c"
+    assert view(app).text == "a b c"
 
 
 def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) -> None:

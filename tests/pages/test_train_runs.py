@@ -11,10 +11,7 @@ import pytest
 from tests.pages.conftest import (
     Visit,
     button,
-    component_data,
     messages,
-    text_field,
-    type_text,
     view,
     visible_text,
 )
@@ -200,39 +197,29 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
     app.run()
     app.button("go-try").click().run()
     assert not messages(app)
-    assert view(app).model == name
-    assert text_field(app)["reads"] == "Source"
-    assert text_field(app)["typed"] == "a b c"
-    assert component_data(app)[0]["trace"]["source"] == "a b c"
-    app.switch_page("app.py").run()  # AppTest stays on the previous page
-    type_text(app, "a cat <b>")
-    assert text_field(app)["unknown"] == ["cat", "<b>"]
-    type_text(app, "a b c")
-    assert text_field(app)["unknown"] == []
-    assert "Never seen" not in visible_text(app)
+    assert dict(app.query_params) == {"model": name, "text": "a b c"}
+    app = visit("pages/inside.py", model=name, text="a cat <b>")
+    assert "Not in the vocabulary: cat, <b>" in visible_text(app)
     model = next(box for box in app.selectbox if box.label == "Model")
     names = [option.split(" · ")[0] for option in model.options]  # without the number of weights
     assert names == ["tiny", f"Reverse a… ({name[-6:]})"]
     model.select("tiny").run()
-    assert text_field(app)["reads"] == "English"
-    assert text_field(app)["typed"] == "I am a student."
+    assert view(app).text == "I am a student."
     model = next(box for box in app.selectbox if box.label == "Model")
     model.select(name).run()
-    assert text_field(app)["typed"] == "a b c"
+    assert view(app).text == "a b c"
     assert not messages(app)
-    assert component_data(app)[0]["text"] == "a b c"
 
 
 def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
     name = submit_run(jobs)
     write_checkpoint(write_run(jobs, name, "finished"))
-    app = visit("app.py?depth=steps")
+    app = visit("pages/inside.py")
     assert not [box for box in app.selectbox if box.label == "Model"]
-    app = visit("app.py?depth=steps", model=name)
+    app = visit("pages/inside.py", model=name)
     assert not messages(app)
-    assert text_field(app)["typed"] == "a b c"
+    assert view(app).text == "a b c"
     jobs.delete(name, OTHER_VISITOR)
     app.run()
     assert len(messages(app)) == 1
     assert "There is no checkpoint" in messages(app)[0]
-    assert text_field(app)["reads"] == "English"

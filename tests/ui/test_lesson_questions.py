@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.figures.deno import browser_answer, lesson_replies
+from transformer.api.address_fields import DEPTHS
 from transformer.measures.words import words
 from transformer.ui.base.address import View
 from transformer.ui.base.registry import HOME, PAGES
-from transformer.api.address_fields import DEPTHS
 from transformer.ui.services.models import Model, load
 from transformer.ui.widgets.lessons import browser_questions
 from transformer.ui.widgets.lessons.browser_questions import case_data, read_reply

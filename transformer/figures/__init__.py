@@ -13,7 +13,6 @@ from transformer.figures.explorer import ExplorerView, explorer_data, explorer_p
 from transformer.figures.film import film_data, film_page
 from transformer.figures.moments import moments_data
 from transformer.figures.packed_trace import PackedTrace, prefixed
-from transformer.figures.steps import steps_data, translation_data
 from transformer.figures.views import module, style
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ __all__ = [
     "module",
     "moments_data",
     "prefixed",
-    "steps_data",
     "style",
-    "translation_data",
 ]
 
 

@@ -19,13 +19,10 @@ from transformer.figures.modules import JoinedModules, join_modules
 
 COMPONENTS = {
     "try": "app/try",
-    "translation": "views/decoding",
     "film": "views/film",
     "moments": "views/film",
     "figure1": "views/inside",
     "tensors": "views/inside",
-    "contributions": "views/inside",
-    "switchboard": "views/grids",
     "headgrid": "views/grids",
     "wall": "views/grids",
     "frame": "app/frame",

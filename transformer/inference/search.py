@@ -129,18 +129,6 @@ def sampling_distribution(
     return probabilities, largest.indices.cpu()
 
 
-def probability_above(
-    logits: Float[Tensor, "rows vocab"], ids: Int[Tensor, " rows"]
-) -> Float[Tensor, " rows"]:
-    """Return for each row the total probability of all tokens more probable than `ids[row]`.
-
-    Uses the softmax without temperature. A token with at least p above it is excluded by top-p.
-    """
-    probabilities = logits.cpu().double().softmax(dim=-1)
-    threshold = probabilities.gather(1, ids.cpu()[:, None])
-    return probabilities.masked_fill(probabilities <= threshold, 0.0).sum(dim=-1)
-
-
 class Sampler:
     """Samples by the inverse of the cumulative distribution, with one uniform random number per
     step.

@@ -14,7 +14,7 @@ import { makeStore } from "../../../transformer/client/views/explorer/store.js";
 import { startState } from "../../../transformer/client/trace/explorer-data.js";
 import { measureNames } from "../../../transformer/client/trace/head-measures.js";
 import { notices } from "../../../transformer/client/trace/sentence-heads.js";
-import { tableRows } from "../../../transformer/client/views/decoding/translation.js";
+import { tokenRows, wordRows } from "../../../transformer/client/trace/step-table.js";
 
 const [command, folder, checkpoint, products] = Deno.args;
 const readJson = (file) => JSON.parse(Deno.readTextFileSync(file));
@@ -104,7 +104,7 @@ const commands = {
     };
   },
   glance: () => unpackGlance(Deno.readFileSync(folder), { prefix: readPrefix() }),
-  table: () => tableRows(readJson(folder)),
+  table: () => tableOf(readJson(folder)),
 };
 
 function readTranslator() {
@@ -145,3 +145,9 @@ function maxDifference(a, b) {
 }
 
 console.log(JSON.stringify(await commands[command]()));
+
+// The rows of the table of decoding steps.
+function tableOf(data) {
+  const trace = unpackTrace(data.trace, null);
+  return data.words ? wordRows(trace, data.alternatives, data) : tokenRows(trace, data);
+}

@@ -9,15 +9,14 @@ import { wordNumbers } from "./words.js";
  * `first` is the decoding step of a word's first token, `tokens` their number.
  * @typedef {{
  *   step: number, first: number, input: string[], candidates: TableCandidate[], chosen: TableCandidate, last: boolean,
- *   tokens: number, forced: boolean, canForce: boolean, tail: number | undefined,
+ *   tokens: number, forced: boolean, canForce: boolean,
  * }} TableRow
  */
 
 /**
- * @typedef {{ live?: boolean, forced?: number, tails?: Record<number, number> }} TableOptions
+ * @typedef {{ live?: boolean, forced?: number }} TableOptions
  *   live: whether the page reacts to a click; forced: the step at which a token was forced, from 0; -1 for none: only one
- *   can be forced, so candidates of later steps cannot be chosen; tails: for steps that chose an improbable token, the
- *   total probability of all the more probable tokens
+ *   can be forced, so candidates of later steps cannot be chosen
  */
 
 /** @param {ViewTrace} trace @param {TableOptions} options @returns {TableRow[]} */
@@ -75,12 +74,10 @@ export function wordRows(trace, alternatives, options) {
 }
 
 /** @param {number[]} steps of one row @param {TableOptions} options */
-function notesOfSteps(steps, { live = false, forced = -1, tails = {} }) {
-  const shares = steps.filter((step) => step in tails).map((step) => tails[step]);
+function notesOfSteps(steps, { live = false, forced = -1 }) {
   return {
     tokens: steps.length,
     forced: steps.includes(forced),
     canForce: live && (forced < 0 || forced >= steps[0]),
-    tail: shares.length ? Math.max(...shares) : undefined,
   };
 }

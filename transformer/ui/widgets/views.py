@@ -8,18 +8,12 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures import translation_data
-from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.views import loader
-from transformer.inference import Trace
-from transformer.measures.kinds import AttentionKind, Head, checked_kind
+from transformer.measures.kinds import Head, checked_kind
 from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.services import view_scripts
-from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names
 
 CALLBACKS = {"on_choice_change", "on_state_change"}
 
@@ -57,50 +51,7 @@ def _call_if_drawn(key: str, callback: Callable[[], object]) -> None:
         callback()
 
 
-_translation = component("translation")
-_contributions = component("contributions")
 _head_grid = component("headgrid")
-
-
-def translation(cached_trace: CachedTrace, language: str = "") -> None:
-    """Draw the translation, in the language with this code, and the tokens of both sides."""
-    translation = cached_trace.trace.translation
-    data = translation_data(
-        translation.text, translation.src_tokens, translation.tokens, language=language
-    )
-    data["words"] = not display_names.is_exact()
-    _translation(key="translation", data=data)
-
-
-def pair(
-    key: str,
-    quantities: Sequence[CellValues],
-    active: tuple[str, str],
-    model: Model,
-    trace: Trace,
-    head: Head,
-    cell: tuple[int, int] | None,
-) -> None:
-    """Draw two tables of one head (`figures.contributions`). Their selected cell is the view's
-    `row` and `column`."""
-    rows, columns = trace.labels(head[0])
-    data = contributions_data(
-        quantities,
-        active,
-        kind=head[0],
-        rows=display_names.tokens(rows),
-        columns=display_names.tokens(columns),
-        writes=None if head[0] == "encoder" else display_names.tokens(trace.predicted_tokens),
-        cell=cell,
-        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {display_names.is_exact()}",
-        large=state.is_large(),
-    )
-
-    def select_cell() -> None:
-        choice = st.session_state[key]["choice"]
-        state.change(row=int(choice["row"]), column=int(choice["column"]))
-
-    _contributions(key=key, data=data, on_choice_change=select_cell)
 
 
 def head_grid(key: str, grids: Sequence[Grid], *, high: float, legend: str, selected: Head) -> None:
@@ -121,11 +72,3 @@ def head_grid(key: str, grids: Sequence[Grid], *, high: float, legend: str, sele
         )
 
     _head_grid(key=key, data=data, on_choice_change=select_head)
-
-
-def cell_of(trace: Trace, kind: AttentionKind) -> tuple[int, int] | None:
-    """Return the selected cell if it exists for this kind of attention."""
-    view = state.view()
-    rows, columns = trace.labels(kind)
-    is_cell = 0 <= view.row < len(rows) and 0 <= view.column < len(columns)
-    return (view.row, view.column) if is_cell else None

@@ -24,6 +24,8 @@ const KEPT_FIELDS = [
 ]; // fields kept in another depth
 const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "step"]; // fields that mean nothing for another model
 
+const NO_MODEL = "No model can be opened here. The page Train makes one.";
+
 /**
  * @param {HTMLElement | ShadowRoot} container
  * @param {{
@@ -80,6 +82,10 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     place: () => ({ page: "", params: Object.fromEntries(params()) }),
     decoding: () => decodingOf(site, params()),
   };
+  if (!firstModel()) {
+    problems.append(noteOf(NO_MODEL));
+    return { enlarge() {}, close() {} };
+  }
   const models = modelSelect(site);
   const language = languageSelect(context, (text) => {
     write({ text });

@@ -60,15 +60,9 @@ function stepRow(step, count, actions) {
   );
 }
 
-// Notes on the chosen token or word. The percentage of a word may be that of another token than the one from the tail.
-function notesOf({ last, forced, tail, tokens }) {
-  const share = tail === undefined ? "" : percentText(tail);
-  const notes = [
-    forced ? "you chose it" : null,
-    last ? "the end" : null,
-    share && tokens === 1 ? `from the tail: more probable tokens have ${share} of the probability` : null,
-    share && tokens > 1 ? `one of its ${tokens} tokens is from the tail: more probable ones have ${share}` : null,
-  ];
+// Notes on the chosen token or word.
+function notesOf({ last, forced }) {
+  const notes = [forced ? "you chose it" : null, last ? "the end" : null];
   return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
 }
 
