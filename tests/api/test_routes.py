@@ -111,7 +111,7 @@ def test_the_explorer_gets_two_sides_to_compare(client: TestClient, translator: 
         ("translate", {"text": "\ud800"}, 422, "text must be "),
         ("translate", {"text": TEXT, "off": "c9"}, 422, "This model has no head c9; "),
         ("translate", {"text": TEXT, "off": "c0.1.2"}, 422, "off must be "),
-        ("translate", {"text": TEXT, "beam": 10**400}, 422, "beam must be "),
+        ("translate", {"text": TEXT, "beam_size": 10**400}, 422, "beam_size must be "),
         ("translate", {"text": TEXT, "masked_tokens": "99"}, 422, "There is no position 99; "),
         ("trace", {"text": TEXT, "names": ["nothing"]}, 422, "The model has no hook 'nothing'"),
         ("ask/part", {"text": TEXT, "name": "1.query.cross.0.0"}, 422, "There is no part "),

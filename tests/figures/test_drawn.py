@@ -14,7 +14,6 @@ from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer import Translator
 from transformer.app_folders import APP_FOLDER
 from transformer.figures import PackedTrace, explorer_data
-from transformer.figures.switchboard import pool
 from transformer.measures.registry import measure_heads
 from transformer.measures.words import plain_words, special, word_labels, words
 
@@ -27,6 +26,15 @@ TRACES = {
     "punctuation": fake_trace([".", "</s>"], ["<s>", "!"]),
 }
 Numbers = npt.NDArray[np.floating[Any]]
+
+
+def pool(weights: Numbers, limit: int) -> Numbers:
+    """Return the maximum of each block of cells, with at most `limit` blocks a side."""
+    for axis in (1, 2):
+        count = weights.shape[axis]
+        starts = np.arange(min(limit, count)) * count // min(limit, count)
+        weights = np.maximum.reduceat(weights, starts, axis=axis)
+    return weights
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,7 @@ def glance(trace: Any, *arguments: Any, n_forced: int = 0, **options: Any) -> di
 
 
 def table(trace: Any, alternatives: Any = None, **options: Any) -> list[dict[str, Any]]:
-    """Return the rows of the table of steps; `alternatives` are those of each word, for whole words."""
+    """Return the rows of the table of steps; `alternatives` are of each word, for whole words."""
     data = {
         "trace": describe(trace, []),
         "words": alternatives is not None,

@@ -160,7 +160,7 @@ def test_the_course_leads_from_the_first_lesson_to_the_end(
 
 @pytest.mark.parametrize("name", ["77", "-1", "two"])
 def test_an_unknown_lesson_is_reported(visit: Visit, name: str) -> None:
-    app = visit("app.py?depth=steps", lesson=name)
+    app = visit("pages/inside.py", lesson=name)
     assert len(messages(app)) == 1
     assert "lesson" in messages(app)[0]
 

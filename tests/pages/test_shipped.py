@@ -130,14 +130,10 @@ def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
         file.write(json.dumps({"step": 2, "valid_loss": 0.3, "elapsed": 41.2}) + "\n")
     options = json.loads((run / "config.json").read_text())["data"]["options"]
     letters = "abcdefghijklmnopqrstuvwxyz"[: options["letters"]]
-    app = visit(
-        "app.py?depth=steps", folder, model="toy-reverse", text=f"{letters[0]} z {letters[1]}"
-    )
+    app = visit("pages/inside.py", folder, model="toy-reverse", text=f"{letters[0]} z {letters[1]}")
     assert not messages(app)
     assert f"Its vocabulary has {len(letters)} symbols: {' '.join(letters)}." in visible_text(app)
     assert "Trained for 2 steps, 41 s." in visible_text(app)
     assert ":red-badge[z]" in visible_text(app)
     assert f":red-badge[{letters[0]}]" not in visible_text(app)
-    assert "Its vocabulary has" not in visible_text(
-        visit("app.py?depth=steps", folder, model="tiny")
-    )
+    assert "Its vocabulary has" not in visible_text(visit("pages/inside.py", folder, model="tiny"))

@@ -39,7 +39,7 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
 
     def hidden() -> list[bool]:
         """Return whether the list, the run's page and the model menu hide the run."""
-        page, model = visit(PAGE, run=name), visit("app.py?depth=steps", model=name)
+        page, model = visit(PAGE, run=name), visit("pages/inside.py", model=name)
         return [
             not any("My diary" in link.proto.label for link in visit(PAGE).get("page_link")),
             "a b c" not in visible_text(page) and "is not shared" in messages(page)[0],

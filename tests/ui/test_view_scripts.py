@@ -36,9 +36,7 @@ def test_a_view_script_is_sent_plain_and_compressed(view: str) -> None:
 
 
 def test_a_script_is_below_the_base_path() -> None:
-    assert request(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served_script(
-        "glance"
-    )
+    assert request(f"/tools/heads-up/{path('wall')}", "/tools/heads-up")[2] == served_script("wall")
 
 
 @pytest.mark.parametrize(

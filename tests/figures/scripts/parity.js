@@ -14,6 +14,7 @@ import { makeStore } from "../../../transformer/client/views/explorer/store.js";
 import { startState } from "../../../transformer/client/trace/explorer-data.js";
 import { measureNames } from "../../../transformer/client/trace/head-measures.js";
 import { notices } from "../../../transformer/client/trace/sentence-heads.js";
+import { unpackTrace } from "../../../transformer/client/trace/packed-trace.js";
 import { tokenRows, wordRows } from "../../../transformer/client/trace/step-table.js";
 
 const [command, folder, checkpoint, products] = Deno.args;

@@ -37,15 +37,18 @@ export function frameView(root, report) {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       if (path !== data.page) openPlace(path, null);
+      else if (path) openPlace(path, sharedFields()); // from a part of this page to its beginning
     });
     return link;
   }
 
-  function drawLinks() {
+  function sharedFields() {
     const { params } = currentPlace();
-    const shared = new URLSearchParams(
-      SHARED_FIELDS.filter((name) => name in params).map((name) => [name, params[name]]),
-    );
+    return Object.fromEntries(SHARED_FIELDS.filter((name) => name in params).map((name) => [name, params[name]]));
+  }
+
+  function drawLinks() {
+    const shared = new URLSearchParams(sharedFields());
     const { base } = splitAddress(location.href, data.pages.map(([path]) => path));
     for (const link of /** @type {Iterable<HTMLAnchorElement>} */ (links.children)) {
       link.href = `${base}${link.dataset.page}${shared.size ? `?${shared}` : ""}`;

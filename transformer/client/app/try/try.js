@@ -24,7 +24,7 @@ const KEPT_FIELDS = [
 ]; // fields kept in another depth
 const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "step"]; // fields that mean nothing for another model
 
-const NO_MODEL = "No model can be opened here. The page Train makes one.";
+const NOTHING_TO_OPEN = "No model can be opened here. The page Train makes one.";
 
 /**
  * @param {HTMLElement | ShadowRoot} container
@@ -83,7 +83,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     decoding: () => decodingOf(site, params()),
   };
   if (!firstModel()) {
-    problems.append(noteOf(NO_MODEL));
+    problems.append(noteOf(NOTHING_TO_OPEN));
     return { enlarge() {}, close() {} };
   }
   const models = modelSelect(site);
