@@ -21,7 +21,7 @@ from tests.pages.class_visits import (
     rerun,
     with_visitor_id,
 )
-from tests.pages.conftest import ROOT, Visit, messages, view
+from tests.pages.conftest import ROOT, Visit, messages, send_choice, view
 from transformer.ui.base.registry import CLASS, PAGES
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
@@ -118,7 +118,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     classroom = only_class()
     ann = join_as_student(visit, classroom, "Ann", folder=CHECKPOINTS)
     follow_link(teacher, "app.py")
-    press(teacher, "lesson-start")
+    send_choice(teacher, "frame", page="learn", params={"lesson": name})
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.params["lesson"] == name
     assert "**0 of 1** have answered" in progress_texts(teacher)
@@ -164,7 +164,7 @@ def test_a_class_asks_also_in_a_browser_where_an_earlier_group_has_answered(visi
     ann = join_as_student(visit, only_class(), "Ann", folder=CHECKPOINTS)
     ann.session_state[guesses_key] = {name: Guess("an umbrella", True)}
     follow_link(teacher, "app.py")
-    press(teacher, "lesson-start")
+    send_choice(teacher, "frame", page="learn", params={"lesson": "umbrella"})
     rerun(ann)
     press(ann, f"guess-{name}-0")
     assert only_class().answers(name) == {0: 1}

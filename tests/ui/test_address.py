@@ -176,8 +176,10 @@ def test_a_text_in_the_view_is_bounded(address_bar: AddressBar) -> None:
 
 
 def test_a_link_to_the_current_page_writes_the_address(address_bar: AddressBar) -> None:
-    rerun(address_bar, NEW_PARAMS)
-    assert address_bar.written == [NEW_PARAMS]
+    inside, linked = "pages/inside.py", {**OLD_PARAMS, "topic": "waves"}
+    rerun(address_bar, OLD_PARAMS, inside)
+    rerun(address_bar, linked, inside)
+    assert address_bar.written == [linked]
 
 
 def test_a_widget_change_writes_the_address(address_bar: AddressBar) -> None:
@@ -234,14 +236,16 @@ def test_a_component_rerun_does_not_restore_an_old_address(address_bar: AddressB
 def test_an_outdated_address_is_ignored_even_after_an_interrupted_rerun(
     address_bar: AddressBar,
 ) -> None:
-    older = {**OLD_PARAMS, "pin": "s0"}
-    state.change(**dict[str, Any](pin="s2"))
+    inside, older = "pages/inside.py", {**OLD_PARAMS, "topic": "added"}
+    newer = {**OLD_PARAMS, "topic": "waves"}
+    rerun(address_bar, OLD_PARAMS, inside)
+    state.change(**dict[str, Any](topic="waves"))
     address_bar.data = dict(older)
-    state.open_address(HOME)  # a newer rerun stops this one before it writes the address
-    rerun(address_bar, older)
-    assert state.page_view().to_params() == NEW_PARAMS
-    assert address_bar.written == [NEW_PARAMS]
-    rerun(address_bar, older)  # the visitor goes back to that address
+    state.open_address(inside)  # a newer rerun stops this one before it writes the address
+    rerun(address_bar, older, inside)
+    assert state.page_view().to_params() == newer
+    assert address_bar.written == [newer]
+    rerun(address_bar, older, inside)  # the visitor goes back to that address
     assert state.page_view().to_params() == older
 
 
@@ -267,10 +271,11 @@ def test_a_choice_does_not_undo_a_click_on_a_link(
 
     monkeypatch.setattr(streamlit, "switch_page", switch_page)
     rerun(address_bar, OLD_PARAMS, "pages/inside.py")
-    state.change(**dict[str, Any](pin="s2"))
+    rerun(address_bar, OLD_PARAMS, "pages/glossary.py")
+    state.change(**dict[str, Any](topic="waves"))
     with pytest.raises(OtherPage) as error:
-        rerun(address_bar, NEW_PARAMS, HOME)
-    assert error.value.args == ("pages/inside.py", OLD_PARAMS)
+        rerun(address_bar, OLD_PARAMS, "pages/inside.py")
+    assert error.value.args == ("pages/glossary.py", OLD_PARAMS)
 
 
 def test_a_field_that_neither_page_has_is_an_error(address_bar: AddressBar) -> None:

@@ -90,7 +90,7 @@ def test_a_late_message_of_the_page_before_does_not_end_following(address: str) 
         ann_page.displayed = "glossary"
         for _ in range(3):
             ann_page.rerun()
-            assert "This is a small model" in ann_page.text
+            assert "Type a sentence and see" in ann_page.text
         ann_page.page = ann_page.displayed = ""
         ann_page.rerun()
         assert receive(ann_socket)["state"] == "follows"

@@ -77,7 +77,7 @@ def test_downloads_end_with_their_session(session: dict[str, object], clock: Clo
 
 
 def test_the_server_sends_the_file_with_its_name(address: str) -> None:
-    with Session(address, "", "depth=heads&text=I am a student.") as visitor:
+    with Session(address, "research", "experiment=findings") as visitor:
         path, name = re.findall(r'href="\./([^"]+)" download="([^"]+)"', visitor.text)[0]
         for _ in range(3):
             visitor.rerun()
@@ -85,7 +85,7 @@ def test_the_server_sends_the_file_with_its_name(address: str) -> None:
         assert status == 200
         assert headers["content-disposition"] == f"attachment; filename*=UTF-8''{name}"
         assert headers["x-content-type-options"] == "nosniff"
-        assert b"<html" in body
+        assert body.startswith(b"\xef\xbb\xbf")  # a CSV file
         status, _, body = get(address, f"{downloads.FOLDER}/none")
         assert status == 404
         assert b"no longer offered" in body
