@@ -189,8 +189,14 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
     address: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
-    page.goto(f"{address}?run=task%3Dconstructor")
-    expect(page.get_by_role("alert")).to_contain_text("There is no task")
+    for link, problem in (
+        ("task%3Dconstructor", "There is no task"),
+        ("off%3Dc9.9", "There is no head c9.9; this model has layers 1 to 2 and heads 1 to 4"),
+        ("option.constructor%3D3", "The task has no option constructor"),
+    ):
+        page.goto(f"{address}?run={link}")
+        expect(page.get_by_role("alert")).to_contain_text(problem)
+        assert page.url == f"{address}?run={link}"
     page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
     wait_until_finished(page)
     field = page.get_by_label("Your own input")
@@ -220,10 +226,11 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
 
 def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
-    page.goto(f"{app}/train?here=batch%3D9999")  # a wrong link trains the usual run and says why
+    # A wrong link trains the usual run, says why, and stays in the address to be corrected.
+    page.goto(f"{app}/train?here=batch%3D9999")
     expect(page.get_by_text("batch is 9999; it must be a whole number from 1")).to_be_visible()
-    expect(page).to_have_url(re.compile("here=task%3Dreverse"))
-    expect(page.get_by_text("batch is 9999; it must be a whole number from 1")).to_be_visible()
+    wait_until_finished(page)
+    assert page.url.endswith("here=batch%3D9999")
     page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")
     wait_until_finished(page)
     page.get_by_label("Task").select_option("reverse")

@@ -7,7 +7,7 @@ import { MODEL_RACE, racedSetting, raceText, SCORE_RACE } from "../../../transfo
 import { descriptionOf, makeRuns } from "../../../transformer/client/app/trainer/runs.js";
 import { pairsOf, readModelFile } from "../../../transformer/client/app/trainer/saved.js";
 import { headWeights } from "../../../transformer/client/app/trainer/heads.js";
-import { meanWithInterval, successor, verdict } from "../../../transformer/client/app/trainer/verdict.js";
+import { meanWithInterval, pairTable, successor, verdict } from "../../../transformer/client/app/trainer/verdict.js";
 import { setExactNames } from "../../../transformer/client/common/naming.js";
 import { thinned } from "../../../transformer/client/app/trainer/curves.js";
 import { checkpointOf } from "../../../transformer/client/training/checkpoint.js";
@@ -50,6 +50,29 @@ Deno.test("an impossible link is refused in one sentence", () => {
     "seed=1~0@5;n_heads=2": "A fork after step 0 cannot change n_heads",
     "score=cosine": "score is cosine; it must be one of scaled_dot, dot, additive",
     [`seed=1${"~0@5;seed=2".repeat(13)}`]: "at most 12",
+    "off=c9.9": "There is no head c9.9; this model has layers 1 to 2 and heads 1 to 4",
+    "off=c0.4": "There is no head c0.4",
+    "off=e2": "There is no head e2",
+    "off=zzz": 'There is no head "zzz"; heads are named like e0.0, d0.0, c0.0',
+    "off=c0.1,": 'There is no head ""',
+    "off=c-1.0": "There is no head",
+    "off=c0.1,c0.1": "names head c0.1 twice",
+    "off=c0,c0.1": "names head c0.1 twice",
+    "model=gru;off=c0.0": "a GRU without attention has no heads",
+    "model=gru_attention;off=c0.1": "There is no head c0.1",
+    "model=gru_attention;off=e0.0": "There is no head",
+    "n_heads=2~0@20;off=c0.2": "There is no head c0.2",
+    "option.constructor=3": "no option constructor",
+    "option.toString=3": "no option toString",
+    "toString=3": "There is no setting toString",
+    "task=pairs;option.longest=3": "Sentence pairs have no options",
+    "steps=100~0@101;off=c0.0": "run 0 ends at step 100",
+    "steps=100~0@100;off=c0.0": "give it more steps",
+    "seed=1~0@50": "change at least one",
+    "seed=1~0@50;seed=1": "change at least one",
+    "off=c0.0,c0.1~0@50;off=c0.1,c0.0": "change at least one",
+    "seed=1~0@50;off=c0.0~0@50;off=c0.0": "Fork 2 is the same as fork 1",
+    "seed=1~0@50;off=c0.0~1@40;off=c0.1": "run 1 itself begins at step 50",
   };
   for (const [link, message] of Object.entries(cases)) {
     assert.throws(
@@ -66,45 +89,64 @@ Deno.test("a verdict gives Student's interval or says that the seeds do not supp
   assert.equal(mean, 30);
   assert.ok(Math.abs(low - (30 - 2.776 * Math.sqrt(250 / 5))) < 1e-9);
   assert.ok(Math.abs(high + low - 60) < 1e-9);
-  const seed = (before, after) => ({
-    before: { reached: before, share: before ? 1 : 0.4, linkShares: null },
-    after: { reached: after, share: after ? 1 : 0.4, linkShares: null },
-  });
+  const outcome = (reached) => ({ reached, share: reached ? 1 : 0.4, diverged: null, linkShares: null });
+  const seed = (before, after) => ({ seed: 7, before: outcome(before), after: outcome(after) });
   const change = "without cross-attention layer 1, head 2";
-  const slower = verdict([seed(300, 380), seed(300, 390), seed(310, 385), seed(290, 370), seed(305, 385)], change, 500);
+  const slower = verdict(
+    [seed(300, 380), seed(300, 390), seed(310, 385), seed(290, 370), seed(305, 385)],
+    change,
+    500,
+    "seeds",
+    0,
+  );
   assert.match(
     slower,
     /^Without cross-attention layer 1, head 2, the model needs \+81 steps to 99% \(mean of 5 seeds, 95% interval \+7\d to \+8\d\)\.$/,
   );
-  assert.match(verdict([seed(300, 380), seed(300, 220)], change, 500), /^2 seeds do not support a difference/);
   assert.match(
-    verdict([seed(300, null), seed(300, 320)], change, 500),
+    verdict([seed(300, 380), seed(300, 220)], change, 500, "seeds", 0),
+    /^2 seeds do not support a difference/,
+  );
+  assert.match(
+    verdict([seed(300, null), seed(300, 320)], change, 500, "seeds", 0),
     /^2 seeds do not support a difference after 500 steps: .* by −30 points .* 1 of 2 seeds reach 99% without .*, and 2 of 2 without this change\.$/,
   );
   assert.match(
-    verdict([seed(null, 300), seed(null, 320)], change, 500),
+    verdict([seed(300, 380), seed(300, 390)], change, 500, "orders", 120),
+    /^This run was continued with 2 orders of batches\. .* All pairs have this run's weights at step 120: compare/,
+  );
+  const table = pairTable([seed(300, 380), {
+    seed: 8,
+    before: outcome(null),
+    after: { ...outcome(null), diverged: 12 },
+  }], "orders");
+  assert.deepEqual(table.rows, [["7", "300", "380", "100%", "100%"], [
+    "8",
+    "not reached",
+    "diverged at 12",
+    "40%",
+    "40%",
+  ]]);
+  assert.match(
+    verdict([seed(null, 300), seed(null, 320)], change, 500, "seeds", 0),
     /^Without .*, the share of right outputs after 500 steps changes by \+60 points \(mean of 2 seeds, 95% interval \+60 to \+60\)\. 2 of 2 /,
   );
 });
 
 Deno.test("the head that takes over is the one whose share rises most", () => {
+  const outcome = (reached, linkShares) => ({ reached, share: 1, diverged: null, linkShares });
   const seeds = [0, 0.02].map((noise) => ({
-    before: { reached: 300, share: 1, linkShares: [[0.9, 0.1], [0.2, 0.1]] },
-    after: { reached: 350, share: 1, linkShares: [[0, 0.15], [0.8 + noise, 0.1]] },
+    seed: 1,
+    before: outcome(300, [[0.9, 0.1], [0.2, 0.1]]),
+    after: outcome(350, [[0, 0.15], [0.8 + noise, 0.1]]),
   }));
   assert.match(
     successor(seeds, "without it"),
     /^Cross-attention layer 2, head 1 takes over: .* 81% without it, and 20% otherwise\.$/,
   );
-  const unchanged = seeds.map(({ before }) => ({ before, after: before }));
+  const unchanged = seeds.map((pair) => ({ ...pair, after: pair.before }));
   assert.match(successor(unchanged, "without it"), /^No cross-attention head takes over/);
-  assert.equal(
-    successor(
-      [{ before: { reached: 1, share: 1, linkShares: null }, after: { reached: 1, share: 1, linkShares: null } }],
-      "",
-    ),
-    "",
-  );
+  assert.equal(successor([{ seed: 1, before: outcome(1, null), after: outcome(1, null) }], ""), "");
 });
 
 Deno.test("captions say what the numbers show", () => {
@@ -243,7 +285,7 @@ Deno.test("a race of score functions begins each run anew, and its seeds too", (
   const makeWorker = () => /** @type {any} */ ({ postMessage: (message) => started.push(message), terminate() {} });
   const runs = makeRuns(makeWorker, () => undefined, 9);
   runs.begin(planned, null);
-  runs.compareSeeds(runs.all[2], 2);
+  runs.compareSeeds(runs.all[2], true, 2);
   const seeds = started.slice(3).map((
     { description: { settings, changes } },
   ) => [settings.score, settings.seed, changes]);
@@ -407,7 +449,7 @@ Deno.test("a fork begins with the state of its origin, and at most as many runs 
   assert.equal(writeLink(runs.planned()), "seed=2~0@40;off=c0.0");
 
   // The seeds of a verdict are not part of the link, and do not change the numbers in it.
-  runs.compareSeeds(runs.all[1], 1);
+  runs.compareSeeds(runs.all[1], false, 1);
   const fork = await runs.fork(runs.all[1], { learning_rate: 0.001 });
   assert.equal(fork.id, 4);
   const link = "seed=2~0@40;off=c0.0~1@40;learning_rate=0.001";

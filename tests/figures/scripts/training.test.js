@@ -253,8 +253,7 @@ Deno.test("a recurrent model learns, attends with one head, and is the same bit 
       const sum = example.attention.subarray(row * columns, (row + 1) * columns).reduce((a, b) => a + b);
       assert(Math.abs(sum - 1) < 1e-5);
     }
-    const off = new Run({ settings: { ...settings, off: "c0" } });
-    assert(Number.isFinite(off.takeStep().loss));
+    if (kinds.length) assert(Number.isFinite(new Run({ settings: { ...settings, off: "c0" } }).takeStep().loss));
   }
 });
 

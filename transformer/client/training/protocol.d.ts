@@ -32,7 +32,7 @@ export interface Settings {
 }
 
 // Settings that differ from step `step` + 1 on. The shape of the model cannot change: see CHANGEABLE in settings.js.
-// A change of `seed` draws other batches from there on: five of them are five seeds of a fork.
+// A change of `seed` draws other batches from there on: five of them are five orders of batches of a fork.
 export interface Change {
   step: number;
   settings: Partial<Settings>;
@@ -74,6 +74,7 @@ export type Command =
     data?: PairData;
     paused?: boolean;
     stepsPerSecond?: number;
+    forkSteps?: number[]; // steps after which the worker sends its state, for forks that begin there
   }
   | { type: "pause" }
   | { type: "resume" }
@@ -101,10 +102,11 @@ export type Report =
   | { type: "progress"; step: number; steps: StepRecord[]; seconds: number; examples: Example[] }
   | { type: "evaluation"; evaluation: Evaluation } // every 25 steps: of 64 held-out pairs, or of all if these are correct
   | { type: "paused"; step: number; checksum: string }
+  | { type: "forkState"; state: RunState }
   | { type: "finished"; step: number; seconds: number; checksum: string; evaluation: Evaluation }
   // The loss or the gradient is no longer finite; the weights are those before `step`, and the run is paused.
   | { type: "diverged"; step: number; problem: string; checksum: string }
-  | { type: "problem"; problem: string } // a command that cannot be done, as a sentence; the run is as before
+  | { type: "problem"; problem: string } // a command that cannot be done, as a sentence; the run has stopped
   | { type: "answer"; id: number; result?: RunState | SavedModel | Example | Evaluation; problem?: string };
 
 export interface StepRecord {

@@ -1,6 +1,7 @@
 // The settings of a run: defaults, limits, and what may change while it trains. `Settings` in protocol.d.ts explains
 // each of them.
 
+import { LETTERS } from "../common/head-codes.js";
 import { FAULTS } from "./faults.js";
 
 /** @typedef {import("./protocol.d.ts").Settings} Settings */
@@ -69,7 +70,7 @@ const CHOICES = {
 /** @param {Partial<Settings>} given @returns {Settings} */
 export function completeSettings(given, defaults = DEFAULTS) {
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in DEFAULTS)) {
+    if (!Object.hasOwn(DEFAULTS, name)) {
       throw new RangeError(`There is no setting ${name}; the settings are ${Object.keys(DEFAULTS).join(", ")}.`);
     }
     if (name in LIMITS) {
@@ -94,5 +95,48 @@ export function completeSettings(given, defaults = DEFAULTS) {
     throw new RangeError(`d_model is ${d_model}; with ${n_heads} heads it must be a multiple of ${4 * n_heads}.`);
   }
   if (d_ff % 4) throw new RangeError(`d_ff is ${d_ff}; it must be a multiple of 4.`);
+  checkOff(settings);
   return settings;
+}
+
+// The heads that are switched off must be heads of the model, each named once.
+/** @param {Settings} settings */
+function checkOff(settings) {
+  const { off } = settings;
+  if (off === "") return;
+  if (typeof off !== "string") throw new RangeError(`off is ${off}; it must be a text such as c0.1.`);
+  const named = new Set();
+  for (const code of off.split(",")) {
+    for (const head of headsNamed(code, settings)) {
+      if (named.has(head)) throw new RangeError(`off names head ${head} twice; name each head once.`);
+      named.add(head);
+    }
+  }
+}
+
+// The kinds of attention of a model, and how many layers and heads each has.
+/** @param {Settings} settings @returns {{ kinds: string[], layers: number, heads: number }} */
+function headCounts({ model, n_layers, n_heads }) {
+  if (model === "gru") return { kinds: [], layers: 0, heads: 0 };
+  if (model === "gru_attention") return { kinds: [LETTERS.cross], layers: 1, heads: 1 };
+  return { kinds: Object.values(LETTERS), layers: n_layers, heads: n_heads };
+}
+
+/** @param {string} code a head or a layer @param {Settings} settings @returns {string[]} */
+function headsNamed(code, settings) {
+  const { kinds, layers, heads } = headCounts(settings);
+  const shown = code.slice(0, 20);
+  if (!kinds.length) throw new RangeError(`There is no head ${shown}; a GRU without attention has no heads.`);
+  const [, letter, layer, head] = /^([a-z])(\d{1,2})(?:\.(\d{1,2}))?$/.exec(code) ?? [];
+  if (!letter || !kinds.includes(letter)) {
+    const examples = kinds.map((kind) => `${kind}0.0`).join(", ");
+    throw new RangeError(`There is no head ${JSON.stringify(shown)}; heads are named like ${examples}.`);
+  }
+  if (Number(layer) >= layers || Number(head ?? 0) >= heads) {
+    throw new RangeError(
+      `There is no head ${code}; this model has layers 1 to ${layers} and heads 1 to ${heads}, which a code counts from 0.`,
+    );
+  }
+  const chosen = head === undefined ? Array.from({ length: heads }, (_, i) => i) : [Number(head)];
+  return chosen.map((number) => `${letter}${Number(layer)}.${number}`);
 }

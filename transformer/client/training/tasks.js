@@ -250,7 +250,7 @@ export const TASKS = {
 /** @param {Task} task @param {Record<string, number>} given */
 export function completeOptions(task, given) {
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in task.options)) {
+    if (!Object.hasOwn(task.options, name)) {
       throw new RangeError(`The task has no option ${name}; it has ${Object.keys(task.options).join(", ") || "none"}.`);
     }
     const [least, most] = task.options[name];

@@ -36,6 +36,8 @@ let reached = null; // when 99 % were first correct
 let unreported = [];
 let [reportAt, outputsAt, nextStepAt] = [0, 0, 0]; // when the next report is due, when the last outputs were written
 let isLooping = false;
+/** @type {number[]} */
+let forkSteps = []; // at which the page is sent the state, for forks of a link
 
 /** @param {Report} report @param {Transferable[]} [transfer] */
 const post = (report, transfer = []) => self.postMessage(report, { transfer });
@@ -57,13 +59,16 @@ async function handle(command) {
 }
 
 const commands = {
-  async start({ description, data, state, paused: startsPaused = false, stepsPerSecond: speed = 0 }) {
+  async start(
+    { description, data, state, paused: startsPaused = false, stepsPerSecond: speed = 0, forkSteps: steps = [] },
+  ) {
     const { pairsFile } = TASKS[description.settings.task] ?? {};
     const pairs = pairsFile && !data ? (await import(new URL(pairsFile, import.meta.url).href)).PAIR_DATA : data;
     run = new Run(description, { data: pairs, state });
-    [paused, stepsPerSecond, seconds, reached, unreported] = [
+    [paused, stepsPerSecond, forkSteps, seconds, reached, unreported] = [
       startsPaused,
       speed,
+      steps,
       state?.seconds ?? 0,
       state?.reached ?? null,
       [],
@@ -81,6 +86,7 @@ const commands = {
       linked,
     });
     reportProgress(true);
+    if (forkSteps.includes(run.step)) reportState();
     if (isFinished()) reportFinish(run.evaluate(Infinity));
     else if (!paused) loop();
   },
@@ -100,11 +106,13 @@ const commands = {
     stepsPerSecond = command.stepsPerSecond;
     nextStepAt = 0;
   },
-  state: () => ({ ...run.state(), seconds, reached }),
+  state: () => fullState(),
   weights: ({ savedRun }) => checkpointOf(run, savedRun),
   translate: ({ text }) => run.translate(text),
 };
 
+const fullState = () => ({ ...run.state(), seconds, reached });
+const reportState = () => post({ type: "forkState", state: fullState() });
 const isFinished = () => run.step >= run.settings.steps;
 
 function reportPause() {
@@ -152,6 +160,7 @@ function advance() {
     if (evaluation.correct >= LEARNED * evaluation.count) reached ??= { step: run.step, seconds };
     post({ type: "evaluation", evaluation: { ...evaluation, seconds, reached } });
   }
+  if (forkSteps.includes(run.step)) reportState();
   if (isLast || performance.now() >= reportAt) reportProgress(isLast);
   if (isLast) reportFinish(evaluation);
 }

@@ -5,10 +5,11 @@
 // is a run of two settings that differ from the defaults, a fork of it (run 0) after step 120 without a head, and a fork
 // of that fork (run 1) after step 200 with another rate. A fork at step 0 may change anything, the model too.
 
+import { readOff } from "../../common/head-codes.js";
 import { CHANGEABLE, completeSettings, DEFAULTS } from "../../training/settings.js";
 import { completeOptions, TASKS } from "../../training/tasks.js";
 
-const MAX_FORKS = 12;
+export const MAX_FORKS = 12;
 const NAMES = Object.keys(DEFAULTS).filter((name) => name !== "fault"); // only a case of the Bug clinic has a fault
 const OPTION = "option."; // prefix of the task's own options
 
@@ -53,7 +54,8 @@ export function readLink(text) {
       throw new RangeError(`A fork after step 0 cannot change ${wrong}; it can change ${CHANGEABLE.join(", ")}.`);
     }
     runs.push({ parent, step, settings });
-    allSettings(runs, index); // refuses impossible combinations
+    const complete = allSettings(runs, index); // refuses impossible combinations
+    if (index) checkFork(runs, index, complete);
   }
   return runs;
 }
@@ -70,7 +72,47 @@ export function allSettings(runs, index) {
     throw new RangeError(`There is no task ${JSON.stringify(given.task)}; the tasks are ${taskNames().join(", ")}.`);
   }
   const settings = completeSettings({ ...task?.training, ...given });
+  if (!task && Object.keys(settings.options).length) {
+    throw new RangeError(
+      `Sentence pairs have no options, but the link has ${Object.keys(settings.options).join(", ")}.`,
+    );
+  }
   return task ? { ...settings, options: completeOptions(task, settings.options) } : settings;
+}
+
+// A fork begins while its run trains, has steps to train, changes something, and is not there yet.
+/** @param {PlannedRun[]} runs @param {Settings} settings */
+function checkFork(runs, index, settings) {
+  const { parent, step } = runs[index];
+  const before = allSettings(runs, parent);
+  if (step < runs[parent].step) {
+    throw new RangeError(
+      `Fork ${index} begins at step ${step}; run ${parent} itself begins at step ${runs[parent].step}.`,
+    );
+  }
+  if (step > before.steps) {
+    throw new RangeError(`Fork ${index} begins at step ${step}; run ${parent} ends at step ${before.steps}.`);
+  }
+  if (step >= settings.steps) {
+    throw new RangeError(`Fork ${index} begins and ends at step ${step}; give it more steps.`);
+  }
+  if (isSame(before, settings)) {
+    throw new RangeError(`Fork ${index} has the settings of run ${parent}; change at least one.`);
+  }
+  const twin = runs.findIndex((other, i) =>
+    i < index && other.parent === parent && other.step === step && isSame(allSettings(runs, i), settings)
+  );
+  if (twin >= 0) throw new RangeError(`Fork ${index} is the same as fork ${twin}; keep one of them.`);
+}
+
+/** @param {Settings} one @param {Settings} other */
+export function isSame(one, other) {
+  const text = (settings) => {
+    const { off, options, ...others } = settings;
+    const parts = [Object.entries(others), Object.entries(options), [...readOff(off, settings)]];
+    return JSON.stringify(parts.map((entries) => entries.sort()));
+  };
+  return text(one) === text(other);
 }
 
 const taskNames = () => [...Object.keys(TASKS), "pairs"];

@@ -2,12 +2,12 @@
 // At most `cores` of them train at the same time; the others wait for their turn.
 
 import { accuracyPoints } from "./curves.js";
-import { allSettings } from "./link.js";
+import { allSettings, readLink, writeLink } from "./link.js";
 import { reachedStep } from "./verdict.js";
 
 const LEAST_WORKERS = 3; // so that three models can be compared while they learn
 const MAX_RECORDS = 20_000; // a longer run keeps every second record
-const FORK_SEEDS = 5;
+const PAIRS = 5; // of a comparison
 
 /**
  * @typedef {import("../../training/protocol.d.ts").Report} Report
@@ -15,7 +15,9 @@ const FORK_SEEDS = 5;
  * @typedef {import("./link.js").PlannedRun} PlannedRun
  * @typedef {{ id: number, parent: number, step: number, settings: any, state: string, at: number, seconds: number,
  *   records: any[], evaluations: any[], examples: any[], started: any, checksum: string, problem: string,
- *   hidden: boolean, worker: Worker | null, origin: any, start: any }} Run `hidden` runs are the seeds of a verdict
+ *   hidden: boolean, worker: Worker | null, origin: any, start: any }} Run `state` is waiting, training, paused, finished,
+ *   diverged or problem; `hidden` runs are those of a comparison; `start` is null once the run has started, and while a
+ *   fork of a link waits for its origin
  */
 
 /**
@@ -27,19 +29,28 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
   let runs = [];
   let [paused, stepsPerSecond, data, lastId] = [false, 0, null, 0];
   const answers = new Map(); // by the id of the command
+  /** @type {Map<string, { next: PlannedRun, done: Promise<Run | null> }>} */
+  const forking = new Map(); // forks that wait for the state of their origin
+  /** @type {{ members: Run[], settle: (isComplete: boolean) => void }[]} */
+  let comparisons = [];
 
   /** @param {Run} run */
   const isTraining = (run) => run.state === "training";
+  /** @param {Run} run */
+  const isOver = ({ state }) => ["finished", "diverged", "problem"].includes(state);
+  const visible = () => runs.filter((run) => !run.hidden);
 
-  // Begin with these runs at step 0; `state` continues the last one where it was saved.
+  // Begin with these runs at step 0, and with their forks when they get there; `state` continues the last one where it
+  // was saved.
   /** @param {PlannedRun[]} planned @param {any} pairs @param {any} [state] */
   function begin(planned, pairs, state) {
     close();
     [data, paused] = [pairs, false];
-    planned.forEach((plan, index) =>
-      add(plan, { description: descriptionOf(planned, index), state: index === planned.length - 1 ? state : null })
-    );
-    startWaiting();
+    planned.forEach((plan, index) => {
+      const saved = index === planned.length - 1 ? state ?? null : null;
+      add(plan, plan.step && !saved ? null : { description: descriptionOf(planned, index), state: saved });
+    });
+    schedule();
   }
 
   /** @param {PlannedRun} plan @param {any} start @returns {Run} */
@@ -51,37 +62,56 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     return run;
   }
 
-  function startWaiting() {
+  // Start or continue runs while processor cores are free. Hidden runs train on while the visitor pauses the others.
+  function schedule() {
     for (const run of runs) {
-      if (run.state !== "waiting" || runs.filter(isTraining).length >= cores) continue;
-      run.worker = makeWorker();
-      run.worker.onmessage = ({ data: report }) => take(run, report);
-      run.worker.onerror = (event) => {
-        event.preventDefault();
-        take(run, { type: "problem", problem: "The training script could not be loaded: reload the page." });
-      };
-      run.state = paused ? "paused" : "training";
-      run.worker.postMessage({
-        type: "start",
-        ...run.start,
-        data,
-        paused,
-        stepsPerSecond: run.hidden ? 0 : stepsPerSecond,
-      });
-      run.start = null;
+      if (runs.filter(isTraining).length >= cores) return;
+      if (run.state !== "waiting" || (paused && !run.hidden) || !(run.worker || run.start)) continue;
+      run.state = "training";
+      if (run.worker) run.worker.postMessage({ type: "resume" });
+      else startWorker(run);
     }
+  }
+
+  /** @param {Run} run */
+  function startWorker(run) {
+    run.worker = makeWorker();
+    run.worker.onmessage = ({ data: report }) => take(run, report);
+    run.worker.onerror = (event) => {
+      event.preventDefault();
+      take(run, { type: "problem", problem: "The training script could not be loaded: reload the page." });
+    };
+    const forkSteps = runs.filter((fork) => fork.parent === run.id && awaitsOrigin(fork)).map(({ step }) => step);
+    const speed = run.hidden ? 0 : stepsPerSecond;
+    run.worker.postMessage({ type: "start", ...run.start, data, forkSteps, stepsPerSecond: speed });
+    run.start = null;
   }
 
   /** @param {any} run @param {any} report */
   function take(run, report) {
     if (!runs.includes(run)) return; // of an earlier tree
-    if (report.type === "answer") {
-      const { resolve, reject } = answers.get(report.id);
-      answers.delete(report.id);
-      if (report.problem) reject(new RangeError(report.problem));
-      else resolve(report.result);
-      return;
-    }
+    if (report.type === "answer") return answer(report);
+    if (report.type === "forkState") return startForks(run, report.state);
+    takeNumbers(run, report);
+    // The page pauses a run, and its worker says so later, perhaps when the run goes on already.
+    if (["finished", "diverged", "problem"].includes(report.type)) run.state = report.type;
+    if (report.problem) run.problem = report.problem;
+    if (run.hidden && isOver(run)) stop(run);
+    if (isOver(run)) endWaitingForks(run);
+    onReport(run, report);
+    for (const { members, settle } of comparisons) if (members.every(isOver)) settle(true);
+    schedule();
+  }
+
+  function answer({ id, problem, result }) {
+    const { resolve, reject } = answers.get(id);
+    answers.delete(id);
+    if (problem) reject(new RangeError(problem));
+    else resolve(result);
+  }
+
+  /** @param {Run} run @param {any} report */
+  function takeNumbers(run, report) {
     if ("step" in report) run.at = report.step;
     if ("seconds" in report) run.seconds = report.seconds;
     if ("checksum" in report) run.checksum = report.checksum;
@@ -93,12 +123,28 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     } else if (report.type === "evaluation" || report.type === "finished") {
       if (run.evaluations.at(-1)?.step !== report.evaluation.step) run.evaluations.push(report.evaluation);
     }
-    if (["paused", "finished", "diverged"].includes(report.type)) run.state = report.type;
-    if (report.type === "problem" && !run.started) run.state = "problem";
-    if (report.problem) run.problem = report.problem;
-    if (run.hidden && !isTraining(run)) stop(run);
-    onReport(run, report);
-    startWaiting();
+  }
+
+  // A fork of a link, whose origin has not reached its step.
+  /** @param {Run} run */
+  const awaitsOrigin = (run) => run.state === "waiting" && !run.worker && !run.start;
+
+  /** @param {Run} origin @param {any} state */
+  function startForks(origin, state) {
+    for (const run of runs) {
+      if (run.parent !== origin.id || run.step !== state.step || !awaitsOrigin(run)) continue;
+      [run.origin, run.start] = [state, startFrom(state, run.settings)];
+    }
+    schedule();
+  }
+
+  /** @param {Run} origin */
+  function endWaitingForks(origin) {
+    for (const run of runs) {
+      if (run.parent !== origin.id || !awaitsOrigin(run)) continue;
+      [run.state, run.problem] = ["problem", `Its run ended at step ${origin.at}, before this fork begins.`];
+      endWaitingForks(run);
+    }
   }
 
   // Ask a run's worker for something: { type: "state" }, { type: "translate", text }, …
@@ -111,59 +157,89 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     });
   }
 
-  // Fork a run where it is: a new run goes on from the same weights with other settings.
+  // Fork a run where it is: a new run goes on from the same weights with other settings. Rejects with one sentence if
+  // the fork is impossible; resolves to null if another tree has begun. Equal forks at the same time are one fork.
+  /** @param {Run} origin @param {any} settings @returns {Promise<Run | null>} */
+  function fork(origin, settings) {
+    const key = JSON.stringify([origin.id, settings]);
+    const pending = forking.get(key);
+    if (pending) return pending.done;
+    const next = { parent: origin.id, step: Math.max(origin.at, origin.step), settings };
+    try {
+      check([...[...forking.values()].map((other) => other.next), next]);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const done = forkNow(origin, settings).finally(() => forking.delete(key));
+    forking.set(key, { next, done });
+    return done;
+  }
+
   /** @param {Run} origin @param {any} settings */
-  async function fork(origin, settings) {
+  async function forkNow(origin, settings) {
+    const tree = runs;
     const state = await ask(origin, { type: "state" });
-    const run = forkFrom(origin, state, settings);
+    if (runs !== tree) return null;
+    const plan = { parent: origin.id, step: state.step, settings };
+    check([plan]);
+    const run = add(plan, state.step ? startFrom(state, settings) : { description: startDescription(plan) });
     run.origin = state;
-    startWaiting();
+    schedule();
     return run;
   }
 
-  // A fork that begins with the weights of `state`, or without weights replays the run up to there.
-  /** @param {Run} origin @param {any} state a RunState, or its description and step only @returns {Run} */
-  function forkFrom(origin, state, settings, hidden = false) {
-    const description = {
-      ...state.description,
-      changes: [...(state.description.changes ?? []), { step: state.step, settings }],
-    };
-    const start = { description, state: state.weights ? { ...state, description } : null };
-    return add({ parent: origin.id, step: state.step, settings }, start, hidden);
+  // Refuses forks that a link could not have.
+  /** @param {PlannedRun[]} next */
+  const check = (next) => readLink(writeLink(planned(...next)));
+
+  /** @param {PlannedRun} plan */
+  const startDescription = (plan) => descriptionOf([...runs, plan], runs.length);
+
+  // A start with the weights of `state`, or without weights one that replays the run up to there.
+  /** @param {any} state a RunState, or its description and step only */
+  function startFrom(state, settings) {
+    const changes = [...(state.description.changes ?? []), { step: state.step, settings }];
+    const description = { ...state.description, changes };
+    return { description, state: state.weights ? { ...state, description } : null };
   }
 
-  // Train a fork and the run it came from with several seeds, which draw other batches from the fork on, and in a race
-  // from step 0 on other initial weights too. Resolves to the pairs of outcomes, or to null if another tree has begun.
-  /** @param {Run} forked */
-  async function compareSeeds(forked, count = FORK_SEEDS) {
-    const origin = runs[forked.parent];
-    const state = forked.origin ?? { description: descriptionOf(runs, origin.id), step: forked.step };
+  // Train a fork and the run it came from several times, hidden: from step 0 on with other seeds, or from the fork on with
+  // other orders of batches. Resolves to the pairs of outcomes, or to null if another tree has begun.
+  /** @param {Run} forked @param {boolean} fromStart */
+  async function compareSeeds(forked, fromStart, count = PAIRS) {
     const pairs = Array.from({ length: count }, (_, i) => {
       const { steps } = forked.settings; // more of them after a finished run, for both sides
       const seed = { seed: (1000 * (i + 1) + forked.id) % 1_000_000, ...(steps && { steps }) };
-      if (!forked.step) return { before: withSeed(origin, seed), after: withSeed(forked, seed) };
-      return {
-        before: forkFrom(origin, state, seed, true),
-        after: forkFrom(origin, state, { ...forked.settings, ...seed }, true),
-      };
+      const [before, after] = fromStart ? bothFromStart(forked, seed) : bothFromFork(forked, seed);
+      return { seed: seed.seed, before, after };
     });
-    const all = pairs.flatMap(({ before, after }) => [before, after]);
-    startWaiting();
-    while (all.some(({ state: now }) => ["waiting", "training", "paused"].includes(now))) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      if (!runs.includes(forked)) return null;
-    }
-    return pairs.map(({ before, after }) => ({ before: outcomeOf(before), after: outcomeOf(after) }));
+    const members = pairs.flatMap(({ before, after }) => [before, after]);
+    const isComplete = await new Promise((settle) => {
+      comparisons.push({ members, settle });
+      schedule();
+    });
+    comparisons = comparisons.filter((comparison) => comparison.members !== members);
+    if (!isComplete) return null;
+    const failed = members.find(({ state }) => state === "problem");
+    if (failed) throw new Error(failed.problem);
+    return pairs.map(({ seed, before, after }) => ({ seed, before: outcomeOf(before), after: outcomeOf(after) }));
   }
 
-  // A run like this one from step 0 on, hidden, with another seed.
-  /** @param {Run} run */
-  function withSeed({ id, parent }, seed) {
-    const { settings, changes } = descriptionOf(runs, id);
-    return add(
-      { parent, step: 0, settings: seed },
-      { description: { settings: { ...settings, ...seed }, changes } },
-      true,
+  /** @param {Run} forked @param {any} seed */
+  function bothFromStart(forked, seed) {
+    return [runs[forked.parent], forked].map(({ id }) => {
+      const { settings, changes } = descriptionOf(runs, id);
+      const description = { settings: { ...settings, ...seed }, changes };
+      return add({ parent: id, step: 0, settings: seed }, { description }, true);
+    });
+  }
+
+  /** @param {Run} forked @param {any} seed */
+  function bothFromFork(forked, seed) {
+    const { parent, step } = forked;
+    const state = forked.origin ?? { description: descriptionOf(runs, parent), step };
+    return [seed, { ...forked.settings, ...seed }].map((settings) =>
+      add({ parent, step, settings }, startFrom(state, settings), true)
     );
   }
 
@@ -177,14 +253,17 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     runs.forEach(stop);
     runs = [];
     answers.clear();
+    forking.clear();
+    for (const { settle } of comparisons) settle(false);
   }
 
-  // The visible runs as those of a link, and one more if it is given.
-  /** @param {any} [next] @returns {PlannedRun[]} */
-  function planned(next) {
-    const visible = [...runs.filter((run) => !run.hidden), ...(next ? [next] : [])];
-    const numbers = new Map(visible.map(({ id }, number) => [id, number]));
-    return visible.map(({ parent, step, settings }) => ({ parent: numbers.get(parent) ?? -1, step, settings }));
+  // The visible runs as those of a link, and more if they are given.
+  /** @param {PlannedRun[]} next @returns {PlannedRun[]} */
+  function planned(...next) {
+    const numbers = new Map(visible().map(({ id }, number) => [id, number]));
+    return [...visible(), ...next].map(({ parent, step, settings }) => (
+      { parent: numbers.get(parent) ?? -1, step, settings }
+    ));
   }
 
   // The runs from the root to this one, as those of a link of its own.
@@ -196,9 +275,12 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
   }
 
   function send(command) {
-    for (const run of runs) {
-      if (!run.hidden && run.worker && !["finished", "diverged"].includes(run.state)) run.worker.postMessage(command);
-    }
+    for (const run of visible()) if (run.worker && !isOver(run)) run.worker.postMessage(command);
+  }
+
+  function pauseVisible() {
+    paused = true;
+    for (const run of visible()) if (isTraining(run)) run.state = "paused";
   }
 
   return {
@@ -211,24 +293,25 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
       return runs;
     },
     get visible() {
-      return runs.filter((run) => !run.hidden);
+      return visible();
     },
     get paused() {
       return paused;
     },
     pause() {
-      paused = true;
+      pauseVisible();
       send({ type: "pause" });
+      schedule();
     },
     resume() {
       paused = false;
-      for (const run of runs) if (run.state === "paused") run.state = "training";
-      send({ type: "resume" });
-      startWaiting();
+      for (const run of runs) if (run.state === "paused") run.state = "waiting";
+      schedule();
     },
     step() {
-      paused = true;
+      pauseVisible();
       send({ type: "step" });
+      schedule();
     },
     setSpeed(value) {
       stepsPerSecond = value;
@@ -253,8 +336,9 @@ export function descriptionOf(planned, index) {
 }
 
 // The step at which 99 % were first correct, the share that is correct at the end, and where the heads look then.
-/** @param {Run} run */
+/** @param {Run} run @returns {import("./verdict.js").Outcome} */
 const outcomeOf = (run) => ({
+  diverged: run.state === "diverged" ? run.at : null,
   reached: reachedStep(run),
   share: accuracyPoints(run).at(-1)?.[1] ?? 0,
   linkShares: run.evaluations.at(-1)?.linkShares ?? null,

@@ -1,5 +1,5 @@
-// What a fork changed, over several seeds: a difference with an interval, or the plain statement that the seeds do not
-// support one.
+// What a fork changed, over several pairs of runs: a difference with an interval, or the plain statement that the pairs do
+// not support one.
 
 import { headName, sentenceCase } from "../../common/naming.js";
 import { wholePercent } from "../../common/numbers.js";
@@ -25,35 +25,73 @@ export function meanWithInterval(values) {
 }
 
 /**
- * @typedef {{ reached: number | null, share: number, linkShares: number[][] | null }} Outcome the step with 99% correct,
- *   the share of right outputs at the end, and the shares of weight on the right tokens then
- * @param {{ before: Outcome, after: Outcome }[]} seeds the run as it was, and its fork, with the same batches
+ * @typedef {{ reached: number | null, share: number, linkShares: number[][] | null, diverged: number | null }} Outcome the
+ *   step with 99% correct, the share of right outputs at the end, the shares of weight on the right tokens then, and the
+ *   step at which the run diverged
+ * @typedef {{ seed: number, before: Outcome, after: Outcome }} Pair the run as it was, and its fork, with the same batches
+ * @typedef {"seeds" | "orders"} PairKind independent seeds from step 0 on, or orders of batches from the fork on
+ */
+
+/** @type {Record<PairKind, string>} */
+const UNITS = { seeds: "seeds", orders: "orders of batches" };
+
+/**
+ * @param {Pair[]} pairs
  * @param {string} change what the fork changed: "without layer 2, head 3"
  * @param {number} steps of each run
+ * @param {PairKind} kind
+ * @param {number} step of the fork
  */
-export function verdict(seeds, change, steps) {
-  const n = seeds.length;
-  const [before, after] = ["before", "after"].map((side) => seeds.filter((seed) => seed[side].reached !== null).length);
+export function verdict(pairs, change, steps, kind, step) {
+  const text = differenceText(pairs, change, steps, UNITS[kind]);
+  return kind === "seeds" ? text : `This run was continued with ${pairs.length} orders of batches. ${text} ` +
+    `All pairs have this run's weights at step ${step}: compare with five seeds to see whether the result depends on them.`;
+}
+
+/** @param {Pair[]} pairs @param {string} change @param {number} steps @param {string} units */
+function differenceText(pairs, change, steps, units) {
+  const n = pairs.length;
+  const [before, after] = ["before", "after"].map((side) => pairs.filter((pair) => pair[side].reached !== null).length);
   if (before < n || after < n) {
-    const points = meanWithInterval(seeds.map((seed) => 100 * (seed.after.share - seed.before.share)));
+    const points = meanWithInterval(pairs.map((pair) => 100 * (pair.after.share - pair.before.share)));
     const [m, l, h] = [points.mean, points.low, points.high].map((value) => signed(value));
-    const reached = `${after} of ${n} seeds reach 99% ${change}, and ${before} of ${n} without this change.`;
+    const reached = `${after} of ${n} ${units} reach 99% ${change}, and ${before} of ${n} without this change.`;
     return points.low <= 0 && points.high >= 0
-      ? `${n} seeds do not support a difference after ${steps} steps: the share of right outputs differs by ${m} points (95% interval ${l} to ${h}). ${reached}`
+      ? `${n} ${units} do not support a difference after ${steps} steps: the share of right outputs differs by ${m} points (95% interval ${l} to ${h}). ${reached}`
       : `${
         sentenceCase(change)
-      }, the share of right outputs after ${steps} steps changes by ${m} points (mean of ${n} seeds, 95% interval ${l} to ${h}). ${reached}`;
+      }, the share of right outputs after ${steps} steps changes by ${m} points (mean of ${n} ${units}, 95% interval ${l} to ${h}). ${reached}`;
   }
-  const { mean, low, high } = meanWithInterval(seeds.map((seed) => seed.after.reached - seed.before.reached));
+  const { mean, low, high } = meanWithInterval(pairs.map((pair) => pair.after.reached - pair.before.reached));
   const [m, l, h] = [mean, low, high].map((value) => signed(value));
   if (low <= 0 && high >= 0) {
-    return `${n} seeds do not support a difference: ${change} the model needs ${m} steps to 99% (95% interval ${l} to ${h}).`;
+    return `${n} ${units} do not support a difference: ${change} the model needs ${m} steps to 99% (95% interval ${l} to ${h}).`;
   }
-  return `${sentenceCase(change)}, the model needs ${m} steps to 99% (mean of ${n} seeds, 95% interval ${l} to ${h}).`;
+  return `${
+    sentenceCase(change)
+  }, the model needs ${m} steps to 99% (mean of ${n} ${units}, 95% interval ${l} to ${h}).`;
+}
+
+// The numbers of each pair, as a table.
+/** @param {Pair[]} pairs @param {PairKind} kind */
+export function pairTable(pairs, kind) {
+  const name = { seeds: "seed", orders: "seed of the batches" }[kind];
+  const step = ({ reached, diverged }) =>
+    diverged !== null ? `diverged at ${diverged}` : reached === null ? "not reached" : String(reached);
+  return {
+    columns: [name, "99% at step: run", "99% at step: fork", "right outputs: run", "right outputs: fork"],
+    rows: pairs.map(({ seed, before, after }) => [
+      String(seed),
+      step(before),
+      step(after),
+      wholePercent(before.share),
+      wholePercent(after.share),
+    ]),
+  };
 }
 
 // Which head attends more to the right tokens in the fork than in the run as it was; "" if none does clearly.
-/** @param {{ before: Outcome, after: Outcome }[]} seeds @param {string} change */
+/** @param {Pair[]} seeds @param {string} change */
 export function successor(seeds, change) {
   const known = seeds.filter(({ before, after }) => before.linkShares && after.linkShares);
   if (!known.length) return "";

@@ -13,7 +13,7 @@ import { makeSwitchedHeads } from "./heads.js";
 import { makeOwnInput, makePairsForm } from "./inputs.js";
 import { makeKnobs, titleOf } from "./knobs.js";
 import { makeLastRun } from "./last-run.js";
-import { allSettings, readLink, writeLink } from "./link.js";
+import { allSettings, isSame, readLink, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
 import { MODEL_RACE, racedSetting, racers, raceText, SCORE_RACE } from "./races.js";
 import { makeRuns } from "./runs.js";
@@ -26,6 +26,7 @@ const USUAL_LINK = "task=reverse";
 const REPORT_EVERY_MS = 4000; // to a class
 const MAX_FILE_BYTES = 100e6;
 const SHOWN_EXAMPLES = 3;
+const SHAPE = ["model", "n_layers", "n_heads"];
 const PASTE_PAIRS = "Paste sentence pairs in any two languages, at least 20: a model learns them in this tab.";
 
 /**
@@ -116,11 +117,11 @@ export function openTrainer(
   container.addEventListener("redraw", touch);
 
   const settingsOf = (id) => allSettings(runs.all.length ? runs.all : readLink(link), id);
-  const headsOff = () => readOff(settingsOf(selected).off, { n_layers: 99, n_heads: 8 });
+  const headsOff = (id) => readOff(settingsOf(id).off, settingsOf(id));
   const currentLink = () => writeLink(runs.planned());
 
   // -- runs and their forks
-  function begin(planned, state = null) {
+  function begin(planned, state = null, isOfLink = true) {
     [selected, own, example] = [state ? planned.length - 1 : 0, null, 0];
     film.showNewest();
     problem.hidden = true;
@@ -132,7 +133,7 @@ export function openTrainer(
       link = writeLink(planned);
       captionText.textContent = PASTE_PAIRS;
     } else runs.begin(withOwnSeed(planned), hasOwnPairs ? pairs : null, state);
-    onLink(writeLink(planned), false);
+    if (isOfLink) onLink(writeLink(planned), false);
     touch();
   }
 
@@ -149,6 +150,7 @@ export function openTrainer(
       const { task = settingsOf(0).task, ...own } = runs.planned()[0]?.settings ?? readLink(link)[0].settings;
       const kept = changed.task && changed.task !== task ? {} : own;
       const settings = { ...kept, task, ...changed };
+      if (SHAPE.some((name) => name in changed)) delete settings.off; // heads of another model
       begin(readLink(writeLink([{ parent: -1, step: 0, settings }])));
     });
   }
@@ -164,11 +166,13 @@ export function openTrainer(
 
   async function forkSelected(settings) {
     const origin = runs.all[selected];
-    if (!origin?.worker) return;
+    const now = settingsOf(selected);
+    if (isSame(now, { ...now, ...settings })) return; // such as the second click of a double click
     // A fork of a finished run trains as long again.
     if (origin.state === "finished") settings = { ...settings, steps: origin.at + settingsOf(0).steps };
-    readLink(writeLink(runs.planned({ parent: origin.id, step: Math.max(origin.at, 1), settings }))); // refuses what is impossible
-    selected = (await runs.fork(origin, settings)).id;
+    const fork = await runs.fork(origin, settings);
+    if (!fork) return;
+    selected = fork.id;
     film.showNewest();
     problem.hidden = true;
     if (runs.paused) runs.resume();
@@ -305,12 +309,16 @@ export function openTrainer(
     if (run.started) knobs.show(settings);
   }
 
-  // What the run writes and where its heads look, at the step that the film shows; last the visitor's own input.
-  function drawExamples(run, theme) {
+  // What the run writes and where its heads look, at the step that the film shows; last the visitor's own input. A fork
+  // that has not begun shows the run that it comes from.
+  function drawExamples(selectedRun, theme) {
+    let run = selectedRun;
+    while (!run.examples.length && run.parent >= 0) run = runs.all[run.parent];
+    const begun = selectedRun.worker ? selectedRun : run;
     const examples = [...film.examplesOf(run).slice(0, SHOWN_EXAMPLES), ...(own ? [own] : [])];
     outputs.draw(examples, example);
     const shown = examples[Math.min(example, examples.length - 1)];
-    if (shown) heads.draw(shown, theme, { off: headsOff() });
+    if (shown) heads.draw(shown, theme, { off: headsOff(begun.id) });
     film.draw(run);
   }
 
@@ -332,19 +340,20 @@ export function openTrainer(
 
   try {
     begin(readLink(link));
-  } catch (error) { // a wrong link: the usual run, and what is wrong
+  } catch (error) { // a wrong link stays in the address: the usual run trains, and the page says what is wrong
     link = USUAL_LINK;
-    begin(readLink(link));
+    begin(readLink(link), null, false);
     showProblem(error);
   }
   lastRun.offer(link);
   return {
     close: runs.close,
     open(newLink) {
-      if (newLink !== currentLink()) {
+      if (newLink === currentLink()) return;
+      attempt(() => {
+        begin(readLink(newLink));
         link = newLink;
-        attempt(() => begin(readLink(newLink)));
-      }
+      });
     },
   };
 }
