@@ -17,6 +17,7 @@ FOLDERS = ("model", "training", "app/trainer", "app/clinic")
 FILES = (
     "common/base.js",
     "common/base64.js",
+    "common/csv.js",
     "common/naming.js",
     "common/head-codes.js",
     "common/numbers.js",

@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 import { frameOf, inPercent } from "../../../transformer/client/views/film/film-data.js";
 import { readOff, writeOff } from "../../../transformer/client/common/head-codes.js";
-import { csvOf, fileName } from "../../../transformer/client/common/export-menu.js";
+import { csvOf } from "../../../transformer/client/common/csv.js";
+import { fileName } from "../../../transformer/client/common/export-menu.js";
 import { orderOf } from "../../../transformer/client/views/inside/tensors.js";
 import { random, STATE } from "./fixtures.js";
 

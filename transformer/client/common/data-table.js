@@ -1,11 +1,11 @@
 // The view as a table of numbers below it, for screen readers and to read exact values.
 
 import { el, tokenText } from "./base.js";
+import { NUMBER_PATTERN } from "./csv.js";
 import { hasExactNames, tokenName } from "./naming.js";
 
 const MAX_TABLE_ROWS = 2000;
 const MAX_TABLE_CELLS = 20000; // more cells take the browser seconds to lay out
-export const NUMBER_PATTERN = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
 const TABLE_DELAY_MS = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.

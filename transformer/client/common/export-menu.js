@@ -5,7 +5,7 @@ import { bytesOfBase64 } from "./base64.js";
 import { shorten } from "./token-labels.js";
 import { exportName, shortName } from "./naming.js";
 import { KINDS } from "./head-codes.js";
-import { NUMBER_PATTERN } from "./data-table.js";
+import { csvOf } from "./csv.js";
 import { MAX_CANVAS_HEIGHT } from "./stage.js";
 import { svgPen } from "./svg-pen.js";
 
@@ -142,20 +142,6 @@ function svgOf(ctx, view, container) {
   } finally {
     ctx.theme = screen;
   }
-}
-
-// CSV as in RFC 4180, with a byte order mark, without which Excel does not recognise UTF-8.
-export function csvOf({ columns, rows }) {
-  const lines = [columns, ...rows].map((cells) => cells.map(csvCell).join(","));
-  return new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
-}
-
-// Text that a spreadsheet would evaluate as a formula gets a leading apostrophe: tokens come from untrusted
-// sentences, and "-il" is French. Single signs and numbers are harmless.
-function csvCell(cell) {
-  let text = cell === null || cell === undefined ? "" : String(cell);
-  if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !NUMBER_PATTERN.test(text)) text = `'${text}`;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 // "attention-en-fr-if-it-rains-heatmap-cross-L3-H2".

@@ -1,7 +1,7 @@
 // The comparison of a fork with the run it came from, trained several times: its verdict in a sentence, and the pairs.
 
 import { button, download, el } from "../../common/base.js";
-import { csvOf } from "../../common/export-menu.js";
+import { csvOf } from "../../common/csv.js";
 import { changeText } from "./captions.js";
 import { pairTable, successor, verdict } from "./verdict.js";
 

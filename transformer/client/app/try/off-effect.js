@@ -1,7 +1,7 @@
 // What a change does: a sentence, the probability of each token before and after, and the attention of all heads.
 
 import { button, download, el, indices } from "../../common/base.js";
-import { csvOf } from "../../common/export-menu.js";
+import { csvOf } from "../../common/csv.js";
 import { KINDS } from "../../common/head-codes.js";
 import { exportName, headName, pieceName } from "../../common/naming.js";
 import { percentText } from "../../common/numbers.js";

@@ -1,7 +1,7 @@
 // One head: its weights before and after the change, a row of it replaced, and its cells blanked one at a time.
 
 import { button, download, el, indices } from "../../common/base.js";
-import { csvOf } from "../../common/export-menu.js";
+import { csvOf } from "../../common/csv.js";
 import { KINDS } from "../../common/head-codes.js";
 import { axisLabels, displayNumber, exportName, headName, pieceNames } from "../../common/naming.js";
 import { numberText } from "../../common/numbers.js";
