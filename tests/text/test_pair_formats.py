@@ -18,6 +18,7 @@ import pytest
 from transformer.analysis.corpora import Corpus
 from transformer.text import CorpusError, parse_pairs, read_pairs
 from transformer.text.corpus import read_sentences
+from transformer.text.languages import NAMES
 from transformer.text.pair_columns import MAX_COLUMNS, MIN_ROWS, text_columns
 from transformer.text.pair_formats import split_text
 
@@ -268,3 +269,27 @@ def test_a_column_of_pronunciations_is_no_target_unless_it_is_the_only_one(
     assert [*parse_pairs(split_text(three), "mine")] == PAIRS
     two = rows(lambda _, src, tgt: f"{src}\t{ipa(src.lower())}")
     assert [*parse_pairs(split_text(two), "mine")] == [(src, ipa(src.lower())) for src, _ in PAIRS]
+
+
+TEXTS = json.loads(Path(__file__).with_name("pair_texts.json").read_text(encoding="utf-8"))
+"""Texts with their pairs, and texts that are refused: the browser's reader has the same results, as
+`tests/figures/scripts/pair-text.test.js` checks."""
+
+
+@pytest.mark.parametrize("name", TEXTS["pairs"])
+def test_a_text_has_the_same_pairs_as_in_the_browser(name: str) -> None:
+    text, pairs = TEXTS["pairs"][name].values()
+    read = [*parse_pairs(split_text(text), "mine.txt")]
+    assert [[" ".join(side.split()) for side in pair] for pair in read] == pairs
+
+
+@pytest.mark.parametrize("name", TEXTS["refused"])
+def test_a_text_is_refused_as_in_the_browser(name: str) -> None:
+    with pytest.raises(CorpusError):
+        [*parse_pairs(split_text(TEXTS["refused"][name]), "mine.txt")]
+
+
+def test_languages_of_a_header_are_those_of_the_browser() -> None:
+    script = Path("transformer/client/training/pair-text.js").read_text(encoding="utf-8")
+    languages = " ".join(f"{code} {name}" for code, name in NAMES.items())
+    assert f'"{languages}"' in script

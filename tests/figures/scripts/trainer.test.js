@@ -321,10 +321,26 @@ Deno.test("pasted pairs are words, or refused in one sentence", () => {
     const [text, message] of [["", "no sentence pairs"], ["a\tb", "There are 1"], ["a b", "Line 1"], [
       "a\tb\n<script>\t",
       "Line 2",
-    ], [lines.map((line, i) => `${i + 7}\t${line.split("\t")[0]}`).join("\n"), "the first column counts the lines"]]
+    ], [lines.map((line, i) => `${i + 7}\t${line.split("\t")[0]}`).join("\n"), "the first column may count the lines"]]
   ) {
     assert.throws(() => pairsOf(text), (error) => error.message.includes(message), text);
   }
+});
+
+Deno.test("the caption says how many held-out pairs have words that no training pair has", () => {
+  const train =
+    /** @type {[string, string][]} */ (Array.from({ length: 26 }, (_, i) => [`I see ${i}`, `ich sehe ${i}`]));
+  const { data } = new Run({ settings: { task: "pairs", n_layers: 1, d_model: 32 } }, { data: { train } });
+  assert.deepEqual(data.unseen, { words: 3, pairs: 3 });
+  const started = { settings: { causal: true }, validCount: data.valid.length, unseen: data.unseen };
+  const evaluations = [{ step: 25, linkShares: null, count: 3, correct: 0 }];
+  const run = { problem: "", state: "training", records: [], started, evaluations };
+  assert.match(
+    caption(/** @type {any} */ (run)),
+    /^Step 25: 0% .* Of 3 held-out pairs, 3 cannot be right: they have 3 words that no training pair has\.$/,
+  );
+  const same = { ...run, started: { ...started, unseen: { words: 0, pairs: 0 } } };
+  assert.doesNotMatch(caption(/** @type {any} */ (same)), /cannot be right/);
 });
 
 Deno.test("a model file has its configuration and symbols in the header", () => {

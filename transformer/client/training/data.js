@@ -13,7 +13,10 @@ const MAX_LENGTH = 64; // symbols of a sentence
 const DATA_SEED = 20170612; // the pairs are the same for every seed of a run, so that runs can be compared
 
 /** @typedef {{ src: number[], tgt: number[], links: [number, number][] | null }} IdPair `</s>` last on both sides */
-/** @typedef {{ symbols: string[], train: IdPair[], valid: IdPair[], linked: boolean }} RunData symbols include the special ones */
+/**
+ * @typedef {{ symbols: string[], train: IdPair[], valid: IdPair[], linked: boolean, unseen?: { words: number, pairs: number } }}
+ *   RunData symbols include the special ones; `unseen` are words of held-out pairs that no training pair has
+ */
 
 /** @param {import("./protocol.d.ts").Settings} settings @param {import("./protocol.d.ts").PairData} [given] @returns {RunData} */
 export function makeData(settings, given) {
@@ -76,7 +79,13 @@ function pairData({ train, valid, symbols: fixed }) {
     tgt: [...tgt.map(encode), EOS],
     links,
   }));
-  const dataOf = (train, valid) => ({ symbols, train, valid, linked: valid.every(({ links }) => links !== null) });
+  const dataOf = (train, valid) => ({
+    symbols,
+    train,
+    valid,
+    linked: valid.every(({ links }) => links !== null),
+    unseen: unseenIn(valid, train),
+  });
   if (valid) return dataOf(pairs.slice(0, train.length), pairs.slice(train.length));
   if (pairs.length < 2) throw new RangeError("There is 1 sentence pair; at least 2 are needed, as some are held out.");
   new Random(DATA_SEED).shuffle(pairs);
@@ -84,6 +93,14 @@ function pairData({ train, valid, symbols: fixed }) {
   const held = heldOutSources(pairs.map(sourceOf));
   const isHeld = (pair) => held.has(sourceOf(pair));
   return dataOf(pairs.filter((pair) => !isHeld(pair)), pairs.filter(isHeld));
+}
+
+// What no training pair has: a model cannot write such a word.
+/** @param {IdPair[]} valid @param {IdPair[]} train */
+function unseenIn(valid, train) {
+  const seen = new Set(train.flatMap(({ src, tgt }) => [...src, ...tgt]));
+  const unseen = valid.map(({ src, tgt }) => [...src, ...tgt].filter((id) => !seen.has(id)));
+  return { words: new Set(unseen.flat()).size, pairs: unseen.filter(({ length }) => length).length };
 }
 
 // The sources whose pairs are held out: those of the first tenth. All pairs with one source stay together: else a

@@ -96,6 +96,7 @@ export type Report =
     trainCount: number;
     validCount: number;
     linked: boolean;
+    unseen?: { words: number; pairs: number }; // words of held-out pairs that no training pair has
   }
   // At most 30 times a second: the steps since the last report, and what the three examples show now. Their `output` is
   // null where only the attention was computed.

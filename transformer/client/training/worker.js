@@ -73,7 +73,7 @@ const commands = {
       state?.reached ?? null,
       [],
     ];
-    const { settings, data: { symbols, train, valid, linked }, parameters } = run;
+    const { settings, data: { symbols, train, valid, linked, unseen }, parameters } = run;
     post({
       type: "started",
       step: run.step,
@@ -84,6 +84,7 @@ const commands = {
       trainCount: train.length,
       validCount: valid.length,
       linked,
+      unseen,
     });
     reportProgress(true);
     if (forkSteps.includes(run.step)) reportState();

@@ -34,6 +34,15 @@ export function firstFollower(evaluations) {
 
 /** @param {Run} run @returns {string} */
 export function caption(run) {
+  const { words = 0, pairs = 0 } = run.started?.unseen ?? {};
+  if (!words || run.problem || !run.evaluations.length) return learnedText(run);
+  return `${
+    learnedText(run)
+  } Of ${run.started.validCount} held-out pairs, ${pairs} cannot be right: they have ${words} words that no training pair has.`;
+}
+
+/** @param {Run} run @returns {string} */
+function learnedText(run) {
   const last = run.evaluations.at(-1);
   if (run.problem) return run.problem;
   if (!last) return "Every small picture is one head: rows are tokens that look, columns tokens that they look at.";

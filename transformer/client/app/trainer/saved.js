@@ -2,6 +2,7 @@
 
 import { readHeader, readSafetensors } from "../../model/safetensors.js";
 import { weightsInOrder } from "../../training/checkpoint.js";
+import { readPairs, symbolsOf } from "../../training/pair-text.js";
 import { LIMITS } from "../../training/settings.js";
 import { allSettings, readLink } from "./link.js";
 
@@ -32,37 +33,16 @@ function savedRun(metadata) {
   throw new RangeError("The file does not say how its model was trained: open one that “Save the model” has written.");
 }
 
-// Sentence pairs, one a line with a tab between the sentences, from a text field. Throws one sentence if they are not.
+// Sentence pairs from a text field, as symbols. Throws one sentence if they are not.
 /** @param {string} text @returns {import("../../training/protocol.d.ts").PairData} */
 export function pairsOf(text) {
-  const lines = text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
-  if (!lines.length) {
+  const pairs = readPairs(text);
+  if (pairs.length < MIN_PAIRS || pairs.length > MAX_PAIRS) {
     throw new RangeError(
-      "There are no sentence pairs yet: paste one pair a line, with a tab between the two sentences.",
+      `There are ${pairs.length} sentence pairs; paste from ${MIN_PAIRS} to ${MAX_PAIRS.toLocaleString("en")}.`,
     );
   }
-  const pairs = lines.map((line) => line.split("\t").map((part) => part.trim()));
-  const wrong = pairs.findIndex((pair) => pair.length !== 2 || !pair[0] || !pair[1]);
-  if (wrong >= 0) {
-    throw new RangeError(
-      `Line ${wrong + 1} is ${
-        JSON.stringify(lines[wrong].slice(0, 40))
-      }; it must be a sentence, a tab and its translation.`,
-    );
-  }
-  // As in transformer/text/pair_formats.py: numbers may be translated into words, but not into sentences.
-  const counts = pairs.every(([source], i) => /^\d+$/.test(source) && (!i || Number(source) > Number(pairs[i - 1][0])));
-  if (counts && pairs.flatMap(([_, target]) => target.split(/\s+/)).length >= 3 * pairs.length) {
-    throw new RangeError(
-      `Line 1 is ${JSON.stringify(lines[0].slice(0, 40))}; the first column counts the lines: remove it.`,
-    );
-  }
-  if (lines.length < MIN_PAIRS || lines.length > MAX_PAIRS) {
-    throw new RangeError(
-      `There are ${lines.length} sentence pairs; paste from ${MIN_PAIRS} to ${MAX_PAIRS.toLocaleString("en")}.`,
-    );
-  }
-  const words = (sentence) => sentence.match(/[\p{L}\p{M}\p{N}]+['’]?|[^\s\p{L}\p{M}\p{N}]/gu)?.join(" ") ?? "";
-  return { train: pairs.map(([src, tgt]) => /** @type {[string, string]} */ ([words(src), words(tgt)])) };
+  const symbols = (sentence) => symbolsOf(sentence).join(" ");
+  return { train: pairs.map(([src, tgt]) => /** @type {[string, string]} */ ([symbols(src), symbols(tgt)])) };
 }
 const [MIN_PAIRS, MAX_PAIRS] = [20, 5000];

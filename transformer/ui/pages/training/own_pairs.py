@@ -94,6 +94,7 @@ def _choose_columns(cells: Sequence[str]) -> None:
 def _preview(reading: Reading) -> None:
     count, rows = len(reading.pairs), reading.pairs[:PREVIEW_ROWS]
     held_out, repeats = _count_held_out(reading.pairs)
+    with_unseen_words = _count_unseen(reading.pairs)
     caption = (
         f"{count:,} pairs ({reading.layout}), {held_out:,} of them held out for validation. The "
         f"first {len(rows)}:"
@@ -103,6 +104,11 @@ def _preview(reading: Reading) -> None:
         st.caption(
             f"{repeats:,} pairs repeat the source of another pair; pairs with equal sources are "
             "held out together."
+        )
+    if with_unseen_words:
+        st.caption(
+            f"{with_unseen_words:,} of the held-out pairs have words that no training pair has; a "
+            "model can hardly get them right."
         )
 
 
@@ -194,6 +200,19 @@ def _count_held_out(pairs: Pairs) -> tuple[int, int]:
     held_out = HeldOut(lambda: iter(pairs), "").sources
     sources = [normalised(source) for source, _ in pairs]
     return sum(source in held_out for source in sources), len(pairs) - len(set(sources))
+
+
+def _count_unseen(pairs: Pairs) -> int:
+    """Return the number of held-out pairs with a word that no training pair has; a text without
+    spaces has characters instead of words."""
+    held_out = HeldOut(lambda: iter(pairs), "").sources
+    words: dict[bool, list[set[str]]] = {True: [], False: []}
+    for source, target in pairs:
+        sides = (source, target)
+        parts = {part for side in sides for part in (side.split() if " " in side else [*side])}
+        words[normalised(source) in held_out].append({part.strip(".,;:!?") for part in parts})
+    seen = set().union(*words[False])
+    return sum(not words_of_pair <= seen for words_of_pair in words[True])
 
 
 def tsv(pairs: Pairs) -> bytes:
