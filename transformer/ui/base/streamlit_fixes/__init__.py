@@ -16,7 +16,6 @@ TESTED_RELEASE = "1.67"
 TESTED_VERSION = "1.67.0"
 FIXES = (
     "displayed_page",
-    "fragment_references",
     "interrupted_callbacks",
     "stale_fragment_reruns",
     "unacknowledged_values",
