@@ -44,9 +44,17 @@ def download(
     )
 
 
-def html(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html(
+    caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False
+) -> str:
     """Return an HTML table for `st.html` that scrolls horizontally; all text is escaped. The first
-    cell of each row is its header."""
+    cell of each row is its header.
+
+    Args:
+        words: whether the cells are texts of a visitor or a model, which a browser that translates
+            the page leaves as they are.
+    """
+    kept = ' translate="no"' if words else ""
     min_width = 7 * len(headers)
     no_break = 'style="overflow-wrap: normal"'  # do not break words
     header = "".join(f'<th scope="col" {no_break}>{escape(head)}</th>' for head in headers)
@@ -60,13 +68,15 @@ def html(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) ->
         '<div style="overflow-x: auto" tabindex="0">'
         f'<table class="hu-table" style="min-width: {min_width}rem">'
         f"<caption>{escape(caption)}</caption><thead><tr>{header}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
+        f"<tbody{kept}>{body}</tbody></table></div>"
     )
 
 
-def show(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Draw the table on the page."""
-    st.html(html(caption, headers, rows))
+def show(
+    caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]], *, words: bool = False
+) -> None:
+    """Draw the table of `html` on the page."""
+    st.html(html(caption, headers, rows, words=words))
 
 
 def csv(

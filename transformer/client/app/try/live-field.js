@@ -8,7 +8,7 @@ const DELAY_MS = 250; // ms after the last key
 // `onText` is called with its text after a short pause.
 /** @param {string} label @param {(text: string) => void} onText */
 export function liveField(label, onText) {
-  const area = el("textarea", { rows: 1, spellcheck: "false" });
+  const area = el("textarea", { rows: 1, spellcheck: "false", dir: "auto", translate: "no" });
   const name = el("span", { class: "hu-label" }, label);
   const node = el("label", { class: "hu-live-field" }, name, area);
   const typing = listenForText(area, DELAY_MS, () => onText(area.value.trim()));

@@ -194,7 +194,7 @@ export function makeTree(ctx) {
     finishedList.replaceChildren(...ranked.map((i, rank) => {
       const content = [
         el("span", { class: "hu-number" }, fixed(tree.score[i])),
-        el("bdi", {}, hypothesisText(tree, i)),
+        el("bdi", { translate: "no" }, hypothesisText(tree, i)),
       ];
       const select = () => {
         selectNode(i);

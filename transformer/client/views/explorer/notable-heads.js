@@ -26,7 +26,9 @@ export function makeNotableHeads(openState) {
     node.hidden = !notableHeads.length;
     list.replaceChildren(...notableHeads.map(({ segments, state: changes }) => {
       const name = `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`;
-      const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
+      const text = segments.map((
+        [part, word],
+      ) => (word ? el("strong", {}, el("bdi", { translate: "no" }, part)) : part));
       return el("li", {}, ...text, " ", button(name, () => openState(changes), { class: null }));
     }));
   }

@@ -98,7 +98,11 @@ export function makePins(ctx) {
         ctx.set({ pin: currentTarget.getAttribute("aria-pressed") === "true" ? "" : pinOf(word) });
       };
       const title = word.members.length > 1 ? `${word.members.length} tokens. ${COUNTING_NOTE}` : null;
-      return button(el("bdi", {}, word.label), togglePin, { class: "hu-pinword", "data-pin": pinOf(word), title });
+      return button(el("bdi", { translate: "no" }, word.label), togglePin, {
+        class: "hu-pinword",
+        "data-pin": pinOf(word),
+        title,
+      });
     };
     const line = (sentence) => sideWords.filter((word) => word.sentence === sentence).map(wordButton);
     const target = line("t");
@@ -169,7 +173,7 @@ export function makePins(ctx) {
         ]
         : [
           "There is no attention between ",
-          el("strong", {}, el("bdi", {}, pinned.label)),
+          el("strong", {}, el("bdi", { translate: "no" }, pinned.label)),
           " and another word in this direction. Choose the other direction.",
         ]),
     );
@@ -193,4 +197,7 @@ const weightText = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" :
 // Texts separated by spaces; <bdi> keeps right-to-left words from reordering the sentence.
 const attentionNodes = (headWeight, { label }, wholeSentence = false) =>
   attentionText(headWeight, label, wholeSentence)
-    .flatMap(([text, word], i) => [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);
+    .flatMap((
+      [text, word],
+      i,
+    ) => [...(i ? [" "] : []), word ? el("em", {}, el("bdi", { translate: "no" }, text)) : text]);

@@ -12,11 +12,18 @@ export function makeField({ onInput, onText, onDepth }) {
   const area = el("textarea", {
     rows: 1,
     spellcheck: "false",
+    dir: "auto",
+    translate: "no",
     autocapitalize: "sentences",
     "aria-describedby": "hu-glance-problem",
   });
   const label = el("label", { class: "hu-glance-field" }, name, area);
-  const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
+  const examples = el("div", {
+    class: "hu-glance-examples",
+    role: "group",
+    "aria-label": "Sentences to try",
+    translate: "no",
+  });
   const depths = el("div", { class: "hu-segments hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
   const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);

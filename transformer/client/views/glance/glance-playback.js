@@ -146,8 +146,8 @@ export function makePlayback({ force, undo, toggle, go }) {
     return parts.map((part) => {
       if (typeof part === "string") return part;
       return "target" in part
-        ? el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[part.target].text)))
-        : el("em", {}, el("bdi", {}, withoutPunctuation(data.source[part.source])));
+        ? el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(data.words[part.target].text)))
+        : el("em", {}, el("bdi", { translate: "no" }, withoutPunctuation(data.source[part.source])));
     });
   }
 
@@ -157,7 +157,7 @@ export function makePlayback({ force, undo, toggle, go }) {
     const hint = `Hover over a word to see what the marked head attends to ${time}; click it to see how it was chosen.`;
     if (describedWord < 0) return [hint];
     const { text, p, alternatives: [alternative] } = data.words[describedWord];
-    const word = (name) => el("strong", {}, el("bdi", {}, withoutPunctuation(name)));
+    const word = (name) => el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(name)));
     return [
       hint,
       " The strongest alternative is ",
@@ -182,7 +182,7 @@ export function makePlayback({ force, undo, toggle, go }) {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * alternative.p, 2)}%`;
         const [text, percent] = [withoutPunctuation(alternative.text), wholePercent(alternative.p)];
-        const content = [el("bdi", {}, text), el("span", { class: "hu-label" }, percent), share];
+        const content = [el("bdi", { translate: "no" }, text), el("span", { class: "hu-label" }, percent), share];
         return button(content, () => force(alternative), {
           class: "hu-glance-alternative",
           "aria-label": `Write ${text} instead, ${percent}`,
@@ -197,7 +197,11 @@ export function makePlayback({ force, undo, toggle, go }) {
       "p",
       { class: "hu-glance-undo" },
       "You forced ",
-      el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[data.forced_word]?.text || "a word"))),
+      el(
+        "strong",
+        {},
+        el("bdi", { translate: "no" }, withoutPunctuation(data.words[data.forced_word]?.text || "a word")),
+      ),
       "; the model chose the words after it. ",
       button("Back to the model's own words", undo),
     );

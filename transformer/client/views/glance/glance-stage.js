@@ -85,7 +85,7 @@ export function makeGlanceStage({ go, onHover }) {
       onHover();
     };
     const choose = () => (row === "target" ? go(i) : hover(true));
-    const node = button(el("bdi", {}, text), choose, { class: "hu-glance-word" });
+    const node = button(el("bdi", { translate: "no" }, text), choose, { class: "hu-glance-word" });
     listenForPointing(node, hover);
     node.addEventListener("keydown", (event) => moveFocus(event, row, i));
     return node;

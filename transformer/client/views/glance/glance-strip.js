@@ -123,7 +123,7 @@ function effectNodes({ original_words: originalWords, words }, headsOff) {
   if (!percents) return [`Without ${shownNames} the translation is the same, with the same probabilities.`];
   return [
     `Without ${shownNames} the translation is the same. What changed most is the probability of `,
-    el("strong", {}, el("bdi", {}, withoutPunctuation(change.text))),
+    el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(change.text))),
     `: ${percents[0]} with all heads, ${percents[1]} now.`,
   ];
 }
@@ -135,7 +135,7 @@ export function twoPercents(before, after) {
   return texts.find(([first, second]) => first !== second) ?? null;
 }
 
-const quoted = (words) => el("q", {}, el("bdi", {}, words.map(({ text }) => text).join(" ")));
+const quoted = (words) => el("q", {}, el("bdi", { translate: "no" }, words.map(({ text }) => text).join(" ")));
 
 function headNamesOf(headsOff) {
   if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;

@@ -99,7 +99,7 @@ def _preview(reading: Reading) -> None:
         f"{count:,} pairs ({reading.layout}), {held_out:,} of them held out for validation. The "
         f"first {len(rows)}:"
     )
-    tables.show(caption, ["Source", "Target"], rows)
+    tables.show(caption, ["Source", "Target"], rows, words=True)
     if repeats:
         st.caption(
             f"{repeats:,} pairs repeat the source of another pair; pairs with equal sources are "

@@ -297,4 +297,5 @@ def _examples(folder: JobFolder, *, live: bool) -> None:
                  "correct" if example["right"] else "wrong"]
                 for example in latest["examples"]
             ],
+            words=True,
         )  # fmt: skip

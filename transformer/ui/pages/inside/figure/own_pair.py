@@ -84,11 +84,12 @@ def _token(token: str) -> str:
 
 
 def _light_token(token: str) -> str:
-    """Return a token as HTML, with a small mark where a word begins."""
+    """Return a token as HTML that a browser does not translate, with a small mark where a word
+    begins."""
     markup = escape(display_names.token(token))
-    return (
-        f'<span class="hu-word">▁</span>{markup[1:]}' if markup[1:] and markup[0] == "▁" else markup
-    )
+    if markup[1:] and markup[0] == "▁":
+        markup = f'<span class="hu-word">▁</span>{markup[1:]}'
+    return f'<bdi translate="no">{markup}</bdi>'
 
 
 def _prediction(line: dict[Any, Any]) -> str:

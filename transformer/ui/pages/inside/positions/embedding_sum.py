@@ -85,6 +85,7 @@ def vector_lengths(model: Model) -> None:
                         strict=True,
                     )
                 ],
+                words=True,
             )
     sinusoids = (
         "All sinusoids have the same length, √(d_model/2), because sin² + cos² = 1 in every pair. "

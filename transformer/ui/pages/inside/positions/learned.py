@@ -148,7 +148,9 @@ def _none(model: Model) -> None:
         effect.translations["without"],
         strict=True,
     )
-    tables.show("Translations of the same words in two orders", columns, [*map(list, rows)])
+    tables.show(
+        "Translations of the same words in two orders", columns, [*map(list, rows)], words=True
+    )
 
 
 @cached("Reading both sentences …")
