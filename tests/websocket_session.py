@@ -3,18 +3,21 @@ measure only the server."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from types import TracebackType
 from typing import Any, Self
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio import client as async_client
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from transformer.api.visitors import COOKIE
+from transformer.api.visitors import COOKIE, new_id
 
 MAX_MESSAGE_BYTES = 64 * 2**20
 
@@ -24,6 +27,32 @@ def open_socket(address: str, path: str, visitor: str = "") -> ClientConnection:
     url = address.replace("http", "ws", 1) + path
     headers = {"Cookie": f"{COOKIE}={visitor}"} if visitor else None
     return connect(url, max_size=MAX_MESSAGE_BYTES, compression=None, additional_headers=headers)
+
+
+def flood(address: str, sockets: int, messages: int) -> list[int | None]:
+    """Send so many reruns on each of some sockets as fast as they can; return the codes with which
+    the server closes them, None for a socket that stays open."""
+    message = BackMsg()
+    message.rerun_script.page_name = "glossary"
+    content = message.SerializeToString()
+    url = f"{address.replace('http', 'ws', 1)}/_stcore/stream"
+
+    async def flood_one() -> int | None:
+        cookie = {"Cookie": f"{COOKIE}={new_id()}"}
+        async with async_client.connect(
+            url, max_size=MAX_MESSAGE_BYTES, max_queue=None, additional_headers=cookie
+        ) as connection:
+            with suppress(ConnectionClosed):
+                for _ in range(messages):
+                    await connection.send(content)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(connection.wait_closed(), 60)
+            return connection.close_code
+
+    async def flood_all() -> list[int | None]:
+        return await asyncio.gather(*(flood_one() for _ in range(sockets)))
+
+    return asyncio.run(flood_all())
 
 
 class Session:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from transformer.api import fair_slots
-from transformer.api.fair_slots import FairSlots
+from transformer.api.fair_slots import MAX_SHARES, FairSlots
 
 
 def start(slots: FairSlots, visitor: str, work: Callable[[], object]) -> threading.Thread:
@@ -40,6 +40,28 @@ def test_waiting_visitors_take_turns() -> None:
     for thread in threads:
         thread.join(30)
     assert "".join(order) == "bcabcaa"
+
+
+@pytest.mark.parametrize("cookies", [1, 3, 6, 30])
+def test_many_cookies_of_one_address_count_as_a_few_visitors(cookies: int) -> None:
+    """Each waits for as many turns as fit, and another visitor has every second to fourth."""
+    slots, may_end, order = FairSlots(1, lambda v: v[:1]), threading.Event(), []
+    visitors = [f"a{number}" for number in range(cookies)]
+    threads = [start(slots, "x", may_end.wait)]
+    waiting = ["b", "b", *(visitor for visitor in visitors for _ in range(8))]
+    for count, visitor in enumerate(waiting, 1):
+        threads.append(start(slots, visitor, lambda visitor=visitor: order.append(visitor)))  # type: ignore[misc]
+        wait_for_waiting(slots, count)
+    may_end.set()
+    for thread in threads:
+        thread.join(30)
+    first, second = (position for position, visitor in enumerate(order) if visitor == "b")
+    assert first <= 1
+    assert second - first == 1 + min(cookies, MAX_SHARES)
+    turns = [order.count(visitor) for visitor in visitors]
+    assert turns == [8] * cookies
+    early = order[: 2 * cookies]  # nobody of the address waits for all turns of another
+    assert max(early.count(visitor) for visitor in visitors) <= 3
 
 
 def test_a_visitor_has_one_slot_and_leaves_the_others_free() -> None:

@@ -20,6 +20,7 @@ from starlette.routing import Route
 
 import transformer
 from transformer.api import answers, client_data, models
+from transformer.api.addresses import known_addresses
 from transformer.api.requests import (
     METHODS,
     CellsRequest,
@@ -138,7 +139,7 @@ async def _respond(request: Request) -> Response:
 
 async def _answer(request: Request) -> Response:
     name = request.path_params["kind"]
-    visitor = sent_id(request.scope["headers"]) or _address(request)
+    visitor = sent_id(request.scope["headers"]) or _visitor_by_address(request)
     if name == "models":
         return JSONResponse(await _compute(request, visitor, name, lambda: _models(visitor)))
     if name not in KINDS:
@@ -226,6 +227,9 @@ def _models(visitor: str) -> dict[str, Any]:
     )
 
 
-def _address(request: Request) -> str:
-    """Return the address of a client without a cookie, which then is its own visitor."""
-    return f"address {request.client.host}" if request.client else "address"
+def _visitor_by_address(request: Request) -> str:
+    """Return the visitor that all clients of one address without a cookie are together."""
+    address = request.client.host if request.client else ""
+    visitor = f"address {address}"
+    known_addresses.remember(visitor, address)
+    return visitor

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from transformer.analysis.interventions.switching import named_heads, switched_off
+from transformer.api.addresses import known_addresses
 from transformer.api.fair_slots import FairSlots
 from transformer.api.models import Model
 from transformer.api.sized_cache import SizedCache
@@ -22,7 +23,7 @@ MAX_BYTES = 48_000_000
 MAX_CPU_SECONDS = 10
 """Seconds of CPU time that one request or one rerun of a page may take. Beam search with size 4 for
 a translation of 500 tokens takes 2 seconds with the checkpoint en-fr."""
-cpu_slots = FairSlots(os.cpu_count() or 1)
+cpu_slots = FairSlots(os.cpu_count() or 1, known_addresses.network_of)
 """Every translation takes one of these slots, so that visitors share the processors."""
 
 

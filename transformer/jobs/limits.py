@@ -106,6 +106,8 @@ class Limits(Record):
         teacher_token: the token that opens a class; "": a new one is printed at every start.
         frame_ancestors: origins of other sites that may show the app in a frame, such as a learning
             platform, separated by spaces; "": none.
+        proxies: number of proxies between browsers and the app, each of which adds the address of
+            its client to X-Forwarded-For; 0: the header is not used.
         executor: "dask" trains and measures on a cluster; "": on this machine.
         scheduler: the address of the cluster's scheduler.
         cluster_keys: the folder of the cluster's TLS keys (docs/cluster.md).
@@ -130,6 +132,7 @@ class Limits(Record):
     class_members: int = 60
     teacher_token: str = field(default="", repr=False)
     frame_ancestors: str = ""
+    proxies: int = 0
     executor: str = ""
     scheduler: str = ""
     cluster_keys: str = ""
@@ -146,7 +149,7 @@ class Limits(Record):
         for name, value in ((limit.name, getattr(self, limit.name)) for limit in fields(self)):
             if isinstance(value, str):
                 continue
-            if maximum := {"workers": 64, "nice": 19}.get(name):
+            if maximum := {"workers": 64, "nice": 19, "proxies": 10}.get(name):
                 if not 0 <= value <= maximum:
                     raise ValueError(f"{name} must be 0 to {maximum}, not {value}")
                 continue

@@ -11,6 +11,7 @@ import secrets
 
 import streamlit as st
 
+from transformer.api.addresses import network
 from transformer.api.visitors import COOKIE, ID, new_id
 from transformer.ui.base.streamlit_fixes.displayed_page import is_in_session
 
@@ -29,19 +30,11 @@ def current_id() -> str:
 
 def address_hash() -> str:
     """Return a hash of the visitor's network address, valid while this server runs; "" for this
-    machine itself.
-
-    For IPv6 only the /64 network counts, because a household has all of its 2^64 addresses.
-    """
-    try:
-        ip = ipaddress.ip_address(st.context.ip_address or "")
-    except ValueError:
+    machine itself."""
+    address = network(st.context.ip_address or "")
+    if not address or ipaddress.ip_address(address).is_loopback:
         return ""
-    if isinstance(ip, ipaddress.IPv6Address):
-        ip = ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address
-    if ip.is_loopback:
-        return ""
-    return hashlib.blake2b(ip.packed, key=_SECRET, digest_size=9).hexdigest()
+    return hashlib.blake2b(address.encode(), key=_SECRET, digest_size=9).hexdigest()
 
 
 def ensure_id() -> str:

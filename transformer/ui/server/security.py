@@ -24,8 +24,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 from streamlit import config
 
+from transformer.api.addresses import client_address, known_addresses, network
 from transformer.api.visitors import COOKIE, new_id, sent_id
 from transformer.jobs.limits import Limits
+from transformer.ui.server.stream_guard import (
+    POLICY_VIOLATION,
+    LateBody,
+    StreamGuard,
+    body_in_time,
+)
 
 Refusal = tuple[int, str]
 
@@ -33,8 +40,6 @@ HIDDEN_PATHS = ("/_stcore/metrics",)
 """Paths that would show everyone sessions, memory and how often each page was opened."""
 STREAM_PATH = "/_stcore/stream"
 """Path of the WebSocket of Streamlit's sessions."""
-UNSUPPORTED_DATA = 1003
-"""Close code of a WebSocket for a kind of message that is not accepted (RFC 6455)."""
 MAX_QUOTED_HOST = 80
 """Maximum characters of an unknown Host that the error message quotes."""
 _HOST_NAME = re.compile(r"[a-z0-9.:-]{1,253}")
@@ -53,14 +58,15 @@ def configured_gate(app: ASGIApp) -> Gate:
         hosts=hosts - {*ANY_ADDRESS},
         origins=st.get_option("server.corsAllowedOrigins"),
         policy=content_security_policy(),
+        proxies=_limits().proxies,
     )
 
 
-def _frame_ancestors() -> str:
-    """Return the origins in limits.toml, "" if that is invalid, which the pages report."""
+def _limits() -> Limits:
+    """Return the limits in limits.toml, the defaults if that is invalid, which the pages report."""
     with suppress(ValueError):
-        return Limits.load().frame_ancestors
-    return ""
+        return Limits.load()
+    return Limits()
 
 
 def content_security_policy() -> str:
@@ -83,7 +89,7 @@ def content_security_policy() -> str:
         "object-src": "'none'",
         "base-uri": "'none'",
         "form-action": "'none'",
-        "frame-ancestors": f"'self' {_frame_ancestors()}".strip(),
+        "frame-ancestors": f"'self' {_limits().frame_ancestors}".strip(),
     }
     return "; ".join(f"{name} {value}" for name, value in directives.items())
 
@@ -100,7 +106,13 @@ class Gate:
     """ASGI middleware that accepts requests for this server's names from its own pages."""
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str], policy: str
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Collection[str],
+        origins: Collection[str],
+        policy: str,
+        proxies: int = 0,
     ) -> None:
         """
         Args:
@@ -108,8 +120,9 @@ class Gate:
                 address at which a request arrives is always accepted.
             origins: other origins that may send requests, such as "https://school.example".
             policy: the Content-Security-Policy of every response.
+            proxies: number of proxies between browsers and this server.
         """
-        self._app = app
+        self._app, self._proxies, self._guard = app, proxies, StreamGuard()
         self._hosts = {host.strip().strip("[]").rstrip(".").lower() for host in hosts}
         self._origins = {origin.strip().rstrip("/").lower() for origin in origins}
         self._headers = {
@@ -121,18 +134,28 @@ class Gate:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            self._set_client(scope)
         if scope["type"] == "websocket":
             if self._refusal(scope):
                 await receive()
-                await WebSocketClose(1008)(scope, receive, send)
+                await WebSocketClose(POLICY_VIOLATION)(scope, receive, send)
             elif scope["path"].endswith(STREAM_PATH):
-                await self._app(scope, *_without_text(receive, send))
+                address = network(scope["client"][0])
+                await self._guard.serve(self._app, address, scope, receive, send)
             else:
                 await self._app(scope, receive, send)
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
         else:  # the server's start and end
             await self._app(scope, receive, send)
+
+    def _set_client(self, scope: Scope) -> None:
+        """Set the request's client behind proxies, and remember the visitor's address."""
+        address = client_address(scope, self._proxies)
+        scope["client"] = address, (scope.get("client") or ("", 0))[1]
+        if visitor_id := sent_id(scope["headers"]):
+            known_addresses.remember(visitor_id, address)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_started, refusal = False, self._refusal(scope)
@@ -157,7 +180,10 @@ class Gate:
         if refusal:
             return await refuse(*refusal)
         try:
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, body_in_time(receive), send_with_headers)
+        except LateBody:
+            if not has_started:
+                await refuse(408, "The body of the request did not arrive in time.")
         except ClientDisconnect:  # an upload that was cut off: no error of the app
             return
         except Exception:
@@ -199,29 +225,6 @@ class Gate:
             return True
         origin = _single_header(scope, "origin").lower()
         return origin in {f"http://{host.lower()}", f"https://{host.lower()}"} | self._origins
-
-
-def _without_text(receive: Receive, send: Send) -> tuple[Receive, Send]:
-    """Return the functions of a WebSocket that is closed at the first text message.
-
-    Streamlit expects bytes only, and raises an error for a text: a traceback in the log for each.
-    """
-    is_closed = False
-
-    async def receive_bytes() -> Message:
-        nonlocal is_closed
-        message = await receive()
-        if message["type"] != "websocket.receive" or message.get("bytes") is not None:
-            return message
-        is_closed = True
-        await send({"type": "websocket.close", "code": UNSUPPORTED_DATA})
-        return {"type": "websocket.disconnect", "code": UNSUPPORTED_DATA}
-
-    async def send_if_open(message: Message) -> None:
-        if not is_closed:
-            await send(message)
-
-    return receive_bytes, send_if_open
 
 
 def _single_header(scope: Scope, name: str) -> str:

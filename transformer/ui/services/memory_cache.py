@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 import streamlit as st
 
+from transformer.api.addresses import known_addresses
 from transformer.api.fair_slots import FairSlots
 from transformer.api.sized_cache import SizedCache
 from transformer.cancellation import check_cancelled
@@ -23,7 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 results: SizedCache[tuple[Any]] = SizedCache(MAX_BYTES)
 # Not those of translations, which never wait for other computations.
-_slots = FairSlots(os.cpu_count() or 1)
+_slots = FairSlots(os.cpu_count() or 1, known_addresses.network_of)
 
 
 def cached(spinner: str = "") -> Callable[[Function], Function]:
