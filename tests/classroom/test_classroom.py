@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from transformer.classroom import Classroom
-from transformer.classroom.classroom import MAX_QUESTIONS, MAX_RECENT_VIEWS
+from transformer.classroom.classroom import MAX_QUESTIONS
 
 
 @pytest.fixture
@@ -32,15 +32,8 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     classroom.set_view_to_follow("teacher", "positions", {})
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.number > first.number
-    assert classroom.was_recent_view("positions", {"head": "3"})
-    assert classroom.was_recent_view("positions", {})
-    assert not classroom.was_recent_view("inside", {})
-    for number in range(MAX_RECENT_VIEWS):
-        classroom.set_view_to_follow("teacher", "inside", {"row": f"{number}"})
-    assert not classroom.was_recent_view("positions", {})
-    classroom.stop_leading()
+    classroom.stop_leading("teacher")
     assert classroom.view_to_follow is None
-    assert not classroom.was_recent_view("inside", {"row": "1"})
     # This view is ignored, because the teacher is not leading.
     classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
     assert classroom.view_to_follow is None
@@ -51,7 +44,7 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     assert classroom.view_to_follow is None
     classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
     assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.number > first.number + MAX_RECENT_VIEWS
+    assert classroom.view_to_follow.number > first.number + 1
 
 
 def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
@@ -117,7 +110,7 @@ def test_every_change_is_sent_once(classroom: Classroom) -> None:
         lambda: classroom.follow("bob", False),
         lambda: classroom.answer("bob", "row", 1),
         lambda: classroom.show_answers("row"),
-        lambda: classroom.stop_leading(),
+        lambda: classroom.stop_leading("teacher"),
         lambda: classroom.leave("bob"),
     ]
     for number, change in enumerate(changes, 2):  # after the event of its own registration

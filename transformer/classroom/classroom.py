@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -18,15 +18,14 @@ from transformer.classroom.tab_runs import TabRun
 
 T = TypeVar("T")
 
-MAX_RECENT_VIEWS = 32
-"""Number of recent views to follow that are remembered, for students whose browser is slow."""
 MAX_QUESTIONS = 200
 """Maximum number of questions a class can answer; more than the course has."""
 JOINS_PER_SEAT = 2
 """Browsers that may join within a minute, for each seat of the class."""
 MAX_URL_LENGTH = 20_000
 """Maximum length of a view's URL in characters."""
-_NUMBERS = itertools.count(1)
+_NUMBERS = itertools.count(time.time_ns() // 1_000_000)
+# Greater than those before a restart of the server.
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,6 @@ class ViewToFollow:
     params: Mapping[str, str]
     number: int = 0
 
-    def is_at(self, page: str, params: Mapping[str, str]) -> bool:
-        """Whether this is the view of that page with these parameters."""
-        return self.page == page and self.params == params
-
 
 class Classroom:
     """One class, created by `Classes.open`. All methods are thread-safe.
@@ -73,6 +68,7 @@ class Classroom:
         teacher_name: the name of the teacher; "" for none.
         measured: the questions that the class answers before and after a part of the lesson.
         ended: whether the class has ended; its data is then deleted.
+        paused: whether the server stops; the class continues when it starts again.
     """
 
     def __init__(
@@ -98,7 +94,7 @@ class Classroom:
         )
         self._forget_all()
         self._teacher, self.teacher_name = teacher, teacher_name
-        self._is_leading, self.ended = True, False
+        self._is_leading, self.ended, self.paused = True, False, False
 
     @classmethod
     def restored(cls, stored: StoredClass, max_members: int, **options: Any) -> Self:
@@ -163,7 +159,7 @@ class Classroom:
         self._removed: set[str] = set()  # visitors whom the teacher has removed
         self._n_joined = 0
         self._not_following: set[str] = set()
-        self._recent_views: deque[ViewToFollow] = deque(maxlen=MAX_RECENT_VIEWS)
+        self._view_to_follow: ViewToFollow | None = None
         self._answered: dict[str, set[str]] = {}  # visitors by question, without their answers
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
@@ -269,7 +265,7 @@ class Classroom:
     def view_to_follow(self) -> ViewToFollow | None:
         """The view to follow now; None if there is none."""
         with self._lock:
-            return self._recent_views[-1] if self._recent_views else None
+            return self._view_to_follow
 
     def begin_leading(self, teacher: str) -> None:
         """Let students follow the teacher's views from now on. Does nothing for other visitors."""
@@ -291,23 +287,21 @@ class Classroom:
         ):
             raise ClassroomError(f"The URL exceeds {MAX_URL_LENGTH:,} characters.")
         with self._lock:
-            is_same = self._recent_views and self._recent_views[-1].is_at(page, params)
+            view = self._view_to_follow
+            is_same = view is not None and (view.page, view.params) == (page, params)
             if is_same or not (self._is_leading and self.is_teacher(teacher)):
                 return
-            self._recent_views.append(ViewToFollow(page, dict(params), next(_NUMBERS)))
+            self._view_to_follow = ViewToFollow(page, dict(params), next(_NUMBERS))
         self._notify()
 
-    def stop_leading(self) -> None:
-        """Stop following for all students."""
+    def stop_leading(self, teacher: str) -> None:
+        """Stop following for all students. Does nothing for other visitors."""
         with self._lock:
+            if not self.is_teacher(teacher):
+                return
             self._is_leading = False
-            self._recent_views.clear()
+            self._view_to_follow = None
         self._changed()
-
-    def was_recent_view(self, page: str, params: Mapping[str, str]) -> bool:
-        """Whether this was recently the view to follow."""
-        with self._lock:
-            return any(view.is_at(page, params) for view in self._recent_views)
 
     def follow(self, visitor: str, follows: bool) -> None:
         """Let this student follow the teacher's views, or stop following them."""
@@ -350,6 +344,18 @@ class Classroom:
         """Return the number of answers for each option; they are anonymous."""
         with self._lock:
             return Counter(self._counts.get(question, ()))
+
+    def has_answered(self, visitor: str, question: str) -> bool:
+        """Whether this visitor has answered a question."""
+        with self._lock:
+            return visitor in self._answered.get(question, ())
+
+    def lesson_answers(self) -> dict[str, tuple[Counter[int], bool]]:
+        """Return the number of answers for each option, and whether they are shown to the class,
+        by question."""
+        with self._lock:
+            names = sorted({*self._counts, *self._shown})
+            return {name: (self.answers(name), name in self._shown) for name in names}
 
     def show_answers(self, question: str) -> None:
         """Show the answers to a question to the whole class."""
@@ -453,6 +459,7 @@ class Classroom:
 
     def disconnect(self) -> None:
         """Remove all listeners, when the server stops; called by `Classes`."""
+        self.paused = True
         for on_change in self._take_listeners():
             on_change(False)
 

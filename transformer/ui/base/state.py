@@ -266,12 +266,6 @@ def opened_place() -> dict[str, Any]:
     return {"number": number, "params": place}
 
 
-def ignore_address() -> None:
-    """Make this rerun ignore the URL; for callbacks of components that trigger reruns themselves,
-    whose URL may be older than the visitor's last action."""
-    st.session_state.setdefault(_ACTING_PAGE, "")
-
-
 def write_address() -> None:
     """Write the view into the URL if it differs, after everything is drawn.
 

@@ -29,6 +29,7 @@ from transformer.ui.services import (
     trace_cache,
     view_scripts,
 )
+from transformer.ui.widgets.lessons import course
 
 TRIM_SECONDS = 5
 
@@ -58,7 +59,7 @@ def routes() -> list[BaseRoute]:
         api.route(prefix),
         view_scripts.route(prefix),
         downloads.route(prefix),
-        class_updates.route(prefix),
+        class_updates.route(prefix, [*course.BY_NAME]),
         *deep_link_pings(prefix),
     ]
 

@@ -1,55 +1,136 @@
-"""A WebSocket that tells a class's pages about the teacher's view, followers, questions and the
-class's end.
+"""The connection of a class: a WebSocket that sends news of the class to its pages and takes what
+the teacher and the students do.
 
 Server-sent events would not work: a browser opens at most six requests to a server, so a student's
 seventh tab would never load, and when the server stops it waits for open requests but closes
-WebSockets. Messages from the browser are not accepted.
+WebSockets.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.routing import WebSocketRoute
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from transformer.api.message_budget import MessageBudget
 from transformer.api.visitors import sent_id
-from transformer.classroom import Classroom
+from transformer.classroom import Classroom, ClassroomError
+from transformer.text.door import (
+    Refusal,
+    accepts,
+    flag,
+    read,
+    record,
+    table,
+    text,
+    title,
+    whole,
+)
+from transformer.ui.base.address import PERSONAL_FIELDS
+from transformer.ui.base.registry import BY_PATH, CLASS
 from transformer.ui.services import live_classes
 
 PATH = "/_class/news"
-CLASS_OVER_CODE = 4001
-"""Close code after which a browser should not connect again."""
+CLASS_OVER_CODE, REPLACED_CODE = 4001, 4002
+"""Close codes after which a browser should not connect again: the visitor is in the class no
+longer, or has opened too many tabs."""
+RESTART_CODE = 1012
+"""Close code when the server stops (RFC 6455, registry of IANA: service restart)."""
+REFUSED_CODE = 1008
+"""Close code after a message that is not accepted (RFC 6455: policy violation)."""
 MAX_TABS = 4
 """Maximum connections of one visitor at the same time; a further one replaces the oldest."""
+MESSAGES_PER_SECOND, MESSAGE_BURST = 20, 40
+"""Messages that one connection may send: on average, and at once."""
+MAX_OPTION = 20
+"""Greatest index of an option of a lesson's question."""
 
 
-def route(prefix: str) -> WebSocketRoute:
-    """Return the route below the app's own path."""
-    return WebSocketRoute(f"{prefix}{PATH}", _send_updates)
+@dataclass(frozen=True, kw_only=True)
+class TeacherPlace:
+    """The teacher's place: a page's path, and the fields of its address."""
+
+    page: str = accepts(title(60))
+    params: Mapping[str, str] = accepts(table(text(), 60))
 
 
-def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class LessonAnswer:
+    """A student's answer to a lesson's question."""
+
+    lesson: str = accepts(title(60))
+    option: int = accepts(whole(0, MAX_OPTION))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMessage:
+    """A message of a class's page; it has one of these fields.
+
+    Attributes:
+        lead: the teacher has come to this place.
+        leading: the teacher leads the class from now on, or no longer.
+        show: the teacher shows the answers to this lesson's question.
+        follow: the student follows the teacher from now on, or no longer.
+        answer: the student answers a lesson's question.
+    """
+
+    lead: TeacherPlace | None = accepts(record(TeacherPlace), None)  # noqa: RUF009 - frozen
+    leading: bool | None = accepts(flag(), None)
+    show: str | None = accepts(title(60), None)
+    follow: bool | None = accepts(flag(), None)
+    answer: LessonAnswer | None = accepts(record(LessonAnswer), None)  # noqa: RUF009 - frozen
+
+
+def route(prefix: str, lessons: Collection[str]) -> WebSocketRoute:
+    """Return the route below the app's own path; `lessons` are the names of all lessons."""
+
+    async def connect(socket: WebSocket) -> None:
+        await _serve(socket, lessons)
+
+    return WebSocketRoute(f"{prefix}{PATH}", connect)
+
+
+def news(classroom: Classroom, visitor: str) -> dict[str, Any]:
     """Return the part of the class's state that this visitor's pages need."""
-    if classroom.is_teacher(visitor):
+    lessons, view = classroom.lesson_answers(), classroom.view_to_follow
+    is_teacher = classroom.is_teacher(visitor)
+    answers = {}
+    for name, (counts, is_shown) in lessons.items():
+        answers[name] = {
+            "shown": is_shown,
+            "answered": classroom.has_answered(visitor, name),
+            **({"count": counts.total()} if is_teacher or is_shown else {}),
+            **({"counts": dict(counts)} if is_shown else {}),  # the class sees the teacher's screen
+        }
+    common = {
+        "questions": classroom.measured.changes,
+        "leads": classroom.is_leading,
+        "answers": answers,
+    }
+    if is_teacher:
+        status = classroom.measured.current
         return {
+            "role": "teacher",
             "state": teaching_state(classroom),
             "following": classroom.following(),
             "members": len(classroom.members()),
-            "questions": classroom.measured.changes,
+            "number": view.number if view else 0,
+            "question": status and {"number": status.number, "answered": status.answered[-1]},
+            **common,
         }
-    followed_view = classroom.view_to_follow
     return {
+        "role": "student",
         "state": following_state(classroom, visitor),
-        "questions": classroom.measured.changes,
-        "shown": len(classroom.questions_shown()),
-        "leads": classroom.is_leading,
-        "number": followed_view.number if followed_view else 0,
-        "page": followed_view.page if followed_view else "",
-        "params": followed_view.params if followed_view else {},
+        "number": view.number if view else 0,
+        "page": view.page if view else "",
+        "params": dict(view.params) if view else {},
+        **common,
     }
 
 
@@ -65,10 +146,77 @@ def teaching_state(classroom: Classroom) -> str:
     return "leads" if classroom.is_leading else "alone"
 
 
-async def _send_updates(socket: WebSocket) -> None:
-    """Send updates until the visitor leaves the page or the class, or opens too many tabs."""
+def handle(classroom: Classroom, visitor: str, sent: bytes, lessons: Collection[str]) -> None:
+    """Do what a message of this visitor says.
+
+    Raises:
+        Refusal: for a message of another shape, an unknown page or lesson, or one that only the
+            teacher, or only a student, may send.
+    """
+    message = read(sent, ClassMessage)
+    fields = [name for name, value in vars(message).items() if value is not None]
+    if len(fields) != 1:
+        raise Refusal(f"A message of a class has one field; this one has {len(fields)}.")
+    [field] = fields
+    is_for_teacher = field in ("lead", "leading", "show")
+    if is_for_teacher != classroom.is_teacher(visitor):
+        sender = "the teacher" if is_for_teacher else "a student"
+        raise Refusal(f"Only {sender} of a class may send {field}.", 403)
+    lesson = message.show or (message.answer and message.answer.lesson)
+    if lesson and lesson not in lessons:
+        raise Refusal("There is no such lesson.")
+    if message.lead is not None:
+        _lead(classroom, visitor, message.lead)
+    elif message.leading is not None:
+        set_leading = classroom.begin_leading if message.leading else classroom.stop_leading
+        set_leading(visitor)
+    elif message.show is not None:
+        classroom.show_answers(message.show)
+    elif message.follow is not None:
+        classroom.follow(visitor, message.follow)
+    elif message.answer is not None:
+        classroom.answer(visitor, message.answer.lesson, message.answer.option)
+
+
+def _lead(classroom: Classroom, teacher: str, place: TeacherPlace) -> None:
+    file = BY_PATH.get(place.page)
+    if file is None:
+        raise Refusal("There is no such page.")
+    if file == CLASS:  # the teacher's own page
+        return
+    params = {name: value for name, value in place.params.items() if name not in PERSONAL_FIELDS}
+    with suppress(ClassroomError):  # the address is too long: the class stays where it is
+        classroom.set_view_to_follow(teacher, place.page, params)
+
+
+async def _serve(socket: WebSocket, lessons: Collection[str]) -> None:
+    """Send news and take messages until the visitor leaves the page or the class, or opens too
+    many tabs."""
     visitor = sent_id(socket.scope["headers"])
     await socket.accept()
+    classroom = live_classes.class_of(visitor)
+    if classroom is None:
+        await socket.close(CLASS_OVER_CODE)
+        return
+    sending = asyncio.ensure_future(_send_news(classroom, visitor, socket.send_text))
+    receiving = asyncio.ensure_future(_receive(classroom, visitor, socket, lessons))
+    try:
+        await asyncio.wait({sending, receiving}, return_when=asyncio.FIRST_COMPLETED)
+        with suppress(RuntimeError, WebSocketDisconnect):  # the browser has left
+            if not receiving.done():
+                await socket.close(sending.result())
+            elif refused := receiving.result():
+                await socket.close(REFUSED_CODE, refused)
+    finally:
+        for task in (sending, receiving):
+            task.cancel()
+        await asyncio.gather(sending, receiving, return_exceptions=True)
+
+
+async def _send_news(
+    classroom: Classroom, visitor: str, send: Callable[[str], Awaitable[None]]
+) -> int:
+    """Send the news at every change, until this connection ends; return its close code."""
     loop, changed, listening = asyncio.get_running_loop(), asyncio.Event(), True
 
     def on_change(still_listening: bool) -> None:
@@ -77,26 +225,37 @@ async def _send_updates(socket: WebSocket) -> None:
         with suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(changed.set)
 
-    classroom = live_classes.class_of(visitor)
-    stop = classroom.listen(visitor, on_change, MAX_TABS) if classroom else lambda: None
-    received = asyncio.ensure_future(socket.receive())
+    stop = classroom.listen(visitor, on_change, MAX_TABS)
     try:
         last_text = ""
-        while (
-            listening and classroom and (classroom.is_teacher(visitor) or classroom.member(visitor))
-        ):
+        while listening and (classroom.is_teacher(visitor) or classroom.member(visitor)):
             changed.clear()
-            text = json.dumps(message(classroom, visitor))
-            if text != last_text:  # not every change in a class concerns this visitor
-                await socket.send_text(text)
-                last_text = text
-            waiting = asyncio.ensure_future(changed.wait())
-            await asyncio.wait({received, waiting}, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
-            if received.done():  # disconnected, or an unexpected message
-                break
-        if not received.done() or received.result()["type"] != "websocket.disconnect":
-            await socket.close(CLASS_OVER_CODE)
+            sent = json.dumps(news(classroom, visitor))
+            if sent != last_text:  # not every change in a class concerns this visitor
+                await send(sent)
+                last_text = sent
+            await changed.wait()
+        if classroom.ended or listening:
+            return CLASS_OVER_CODE
+        return RESTART_CODE if classroom.paused else REPLACED_CODE
     finally:
-        received.cancel()
         stop()
+
+
+async def _receive(
+    classroom: Classroom, visitor: str, socket: WebSocket, lessons: Collection[str]
+) -> str:
+    """Do what the visitor's messages say, until the visitor disconnects; return why a message was
+    refused, "" if none was."""
+    budget = MessageBudget(MESSAGES_PER_SECOND, MESSAGE_BURST)
+    while True:
+        received = await socket.receive()
+        if received["type"] == "websocket.disconnect":
+            return ""
+        if not budget.take():
+            return "Too many messages."
+        try:
+            sent = received.get("text")
+            handle(classroom, visitor, (sent or "").encode(), lessons)
+        except Refusal as refusal:
+            return str(refusal)[:100]

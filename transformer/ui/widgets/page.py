@@ -30,7 +30,7 @@ from transformer.ui.base.registry import BY_PATH, CLASS, HOME, PAGES, page_name,
 from transformer.ui.services import downloads, models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
-from transformer.ui.widgets import class_question, display_names, following, lessons, views
+from transformer.ui.widgets import class_line, class_question, display_names, lessons, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.frame import as_sentence, plain
 
@@ -131,15 +131,14 @@ def _frame(file: str) -> Iterator[list[str]]:
     problems = state.open_address(file)
     downloads.begin_run()
     lessons.open_requested(file)
-    with following.page_in_class(file):
-        st.set_page_config(
-            page_title="Heads Up" if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
-        )
-        st.html(_style(state.is_large()))
-        with cancelled_by(RerunCancellation()):
-            yield problems
-        if not home:  # the client writes the address of the page Try
-            state.write_address()
+    st.set_page_config(
+        page_title="Heads Up" if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
+    )
+    st.html(_style(state.is_large()))
+    with cancelled_by(RerunCancellation()):
+        yield problems
+    if not home:  # the client writes the address of the page Try
+        state.write_address()
 
 
 def _handle_frame() -> None:
@@ -196,8 +195,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
 
 def _draw_top(file: str, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
-    following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
-    following.class_line(file)
+    class_line.show(file)
     class_question.card(file)
     if file not in (CLASS, "pages/learn.py") and (problem := lessons.show(file)):
         problems.append(problem)

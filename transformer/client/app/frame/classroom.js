@@ -1,112 +1,146 @@
-// The status line of a class, and the connection that receives the teacher's view from the server. Another head
-// of the same sentence is drawn at once; any other change requests a rerun of the page, in which the server draws
-// it.
+// The line of a class: the visitor's status, and the buttons that change it. It opens the connection to the class.
+// `.show(data)` takes, for a visitor who is no longer in the class, `{ over }`, a sentence, and otherwise
+// `{ path, code, teaches, teacher, page, classPage, pages, depths, personal, drawn }`: the connection's path; the class's
+// code; the teacher's name; the path of this page and of the page Class; the titles of all pages and the labels of the
+// depths of Try; the fields of an address that are each visitor's own; and what of the news Streamlit has drawn on this
+// page, which is drawn again when it changes.
 
 import { splitAddress } from "../../common/address.js";
-import { el } from "../../common/base.js";
-import { isOpeningPage, TEACHER_VIEW_EVENT } from "../../common/mount.js";
+import { button, el } from "../../common/base.js";
+import { openPlace } from "../../common/open.js";
+import { fill } from "../../common/sentences.js";
+import { classConnection, connectToClass, onClassChange } from "./class-connection.js";
+import { followPlaces, isRunning, sendPlaces } from "./class-places.js";
 
-const CLASS_OVER_CODE = 4001; // close code of class_updates.py: no more messages will come
-const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
-const LOST_RERUN_MS = 10_000; // ms after which a requested rerun counts as lost
-const RETRY_MS = [500, 5000]; // ms until reconnecting: initial and maximum delay
+const CODE_COOKIE = "heads_up_class"; // read by ui/widgets/class_line.py when a session begins
+const PLACES = Symbol.for("heads-up-class-places"); // property of the document: what follows or leads in this tab
+const IDLE_MS = 300; // after a click, until a rerun is requested: the click may open another page
+const LOST_RERUN_MS = 10_000; // after which a requested rerun counts as lost
 
 export function classroomView(root, report) {
   const message = el("span", { role: "status" });
   const dot = el("i", { "aria-hidden": "true" });
-  const node = el("p", { class: "hu hu-class-status" }, dot, message);
+  const actions = el("span", { class: "hu-class-actions" });
+  const node = el("div", { class: "hu hu-class-line" }, el("p", { class: "hu-class-status" }, dot, message), actions);
   root.append(node);
-  let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay] = [null, null, null, 0, 0, RETRY_MS[0]];
+  const listeners = new AbortController();
+  let [data, news, timer, requestedAt, actedAt] = [null, null, 0, -Infinity, -Infinity];
+  let endNews = () => {};
+  document.addEventListener("click", () => (actedAt = performance.now()), { capture: true, signal: listeners.signal });
+  const endChanges = onClassChange(() => {
+    if (data && !data.over && !classConnection()) requestRerun(); // the page says why
+  });
 
   function connect() {
-    const url = splitAddress(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
-    socket = new WebSocket(url);
-    socket.addEventListener("message", (event) => {
-      if (event.target !== socket) return;
-      retryDelay = RETRY_MS[0];
-      classMessage = JSON.parse(event.data);
-      update();
-    });
-    socket.addEventListener("close", ({ code, target }) => {
-      if (target !== socket) return; // an outdated connection
-      if (code === CLASS_OVER_CODE) return report({});
-      reconnectTimer = setTimeout(connect, retryDelay * (1 + Math.random()));
-      retryDelay = Math.min(2 * retryDelay, RETRY_MS[1]);
+    const base = splitAddress(location.href, Object.keys(data.pages)).base.replace(/^http/, "ws").replace(/\/$/, "");
+    let connection = classConnection();
+    if (!connection) {
+      connection = connectToClass(base + data.path);
+      document[PLACES]?.end();
+      document[PLACES] = data.teaches
+        ? sendPlaces(connection, data.personal, data.classPage)
+        : followPlaces(connection, data.personal);
+    }
+    connection.keep();
+    endNews();
+    endNews = connection.onNews((newest) => {
+      news = newest;
+      draw();
+      if (isOutdated(data.drawn, news)) requestRerun();
     });
   }
 
-  function update() {
-    message.textContent = fillNumbers(view.text, classMessage || {});
-    // One request at a time, as a rerun draws all changes until then, perhaps on another page: a second request from
-    // this page would look like a return to it.
-    if (!classMessage || requestTimer) return;
-    if (view.teaches) {
-      // The teacher has asked, closed or shown a question, or has begun or stopped leading, in another tab.
-      if (classMessage.state === view.state && classMessage.questions === view.questions) return;
-      requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS);
-      return;
-    }
-    const follows = classMessage.state === "follows";
-    const isUnchanged = ["shown", "leads", "questions"].every((name) => classMessage[name] === view[name]);
-    if (classMessage.state === view.state && isUnchanged) {
-      if (!follows || classMessage.number === view.number) return;
-      if (onlyHeadDiffers(view, classMessage) && drawTeacherView(classMessage.params)) {
-        Object.assign(view, { number: classMessage.number, params: classMessage.params });
-        return;
-      }
-    }
-    const stateChanged = classMessage.state !== view.state && view.state !== "alone";
-    requestTimer = setTimeout(requestRerun, stateChanged ? RERUN_WAIT_MS : 0);
-  }
-
+  // Ask for one rerun, when neither a click nor a rerun may be under way.
   function requestRerun() {
-    if (isOpeningPage()) {
-      requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS); // show() of the new page cancels this
+    clearTimeout(timer);
+    const now = performance.now();
+    if (now - requestedAt < LOST_RERUN_MS) return;
+    if (isRunning() || now - actedAt < IDLE_MS) {
+      timer = setTimeout(requestRerun, IDLE_MS);
       return;
     }
-    requestTimer = setTimeout(forgetRequest, LOST_RERUN_MS);
-    drawTeacherView(null); // stops pending reports of the explorer
+    requestedAt = now;
     report({});
   }
 
-  function forgetRequest() {
-    clearTimeout(requestTimer);
-    requestTimer = 0;
-    update();
+  function draw() {
+    const state = news?.state ?? (data.teaches ? "leads" : "alone");
+    node.dataset.state = state;
+    message.textContent = lineText(data, news);
+    const send = (sent) => classConnection()?.send(sent);
+    const parts = {
+      leads: ["Stop leading", () => send({ leading: false })],
+      follows: ["Stop following", () => send({ follow: false })],
+      away: ["Follow again", () => send({ follow: true })],
+      alone: data.teaches ? ["Lead the class", () => document[PLACES].begin()] : null,
+    }[state];
+    const nodes = [classLink(), news && parts && actionButton(parts)].filter(Boolean);
+    // Not on every news: the focus stays on the button.
+    const key = `${data.page} ${nodes.map((part) => part.textContent)}`;
+    if (actions.dataset.key !== key) actions.replaceChildren(...nodes);
+    actions.dataset.key = key;
   }
 
-  function show(data) {
-    view = { ...data };
-    node.dataset.state = view.state;
-    if (!socket) connect();
-    forgetRequest();
+  function classLink() {
+    if (data.page === data.classPage) return null;
+    const { base } = splitAddress(location.href, Object.keys(data.pages));
+    const link = el("a", { href: `${base}${data.classPage}` }, data.pages[data.classPage]);
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      openPlace(data.classPage, {});
+    });
+    return link;
+  }
+
+  function show(shown) {
+    data = shown;
+    requestedAt = -Infinity;
+    const seconds = data.over ? 0 : 12 * 3600;
+    document.cookie = `${CODE_COOKIE}=${data.code ?? ""}; Path=/; Max-Age=${seconds}; SameSite=Lax`;
+    if (data.over) {
+      endNews();
+      classConnection()?.close();
+      node.dataset.state = "over";
+      message.textContent = data.over;
+      actions.replaceChildren();
+      return;
+    }
+    draw();
+    connect();
   }
 
   function close() {
-    const oldSocket = socket;
-    socket = null;
-    clearTimeout(reconnectTimer);
-    clearTimeout(requestTimer);
-    // Do not close a connection that is still opening: that logs an error in the console.
-    if (oldSocket?.readyState === WebSocket.CONNECTING) oldSocket.addEventListener("open", () => oldSocket.close());
-    else oldSocket?.close();
+    clearTimeout(timer);
+    endNews();
+    endChanges();
+    listeners.abort();
+    classConnection()?.leave();
   }
 
   return { show, close };
 }
 
-// Whether the teacher's view differs only in fields of the explorer, which can draw it from the data it has.
-export function onlyHeadDiffers(view, { page, params }) {
-  const otherParams = (all) =>
-    JSON.stringify(Object.entries(all).filter(([name]) => !view.explorer_fields.includes(name)).sort());
-  return page === view.page && "layer" in params && "head" in params &&
-    otherParams(params) === otherParams(view.params);
+const actionButton = ([label, act]) =>
+  button(label, act, label.startsWith("Stop") ? {} : { class: "hu-button hu-primary" });
+
+// The sentence of the line.
+export function lineText({ teaches, teacher, pages, depths }, news) {
+  if (teaches) {
+    const { following, members, state } = news ?? { state: "leads" };
+    const sentence = state === "leads" ? "Leading: {following} of {members} following" : "Your class: {members} joined";
+    return fill(sentence, { following, members });
+  }
+  const { state, page, params } = news ?? { state: "alone" };
+  if (state === "follows") return fill("Following {teacher}", { teacher });
+  if (state === "alone") return fill("In the class of {teacher}", { teacher });
+  const place = (page === "" && depths[params.depth]) || pages[page];
+  return fill("Exploring on your own; {teacher} is at {place}", { teacher, place });
 }
 
-// The text with the message's numbers filled in; "…" while there are none.
-export const fillNumbers = (text, classMessage) =>
-  text.replace(/\{(\w+)\}/g, (_, name) => String(classMessage[name] ?? "…"));
-
-// Ask the views on this page to draw the teacher's view; returns whether one has.
-const drawTeacherView = (params) =>
-  !document.dispatchEvent(new CustomEvent(TEACHER_VIEW_EVENT, { detail: params, cancelable: true }));
+// Whether the news differ from what Streamlit has drawn.
+export function isOutdated(drawn, news) {
+  const shown = Object.values(news.answers).filter((answers) => answers.shown).length;
+  const { questions, state } = news;
+  return Object.entries(drawn).some(([name, value]) => ({ questions, state, shown })[name] !== value);
+}

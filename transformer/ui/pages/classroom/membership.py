@@ -14,7 +14,7 @@ from transformer.ui.base.registry import HOME
 from transformer.ui.pages.classroom import Class, questions, runs
 from transformer.ui.server.security import ANY_ADDRESS, LOCAL_NAMES, network_address
 from transformer.ui.services import live_classes
-from transformer.ui.widgets import following, frame
+from transformer.ui.widgets import frame
 from transformer.ui.widgets.fragment import fragment
 
 FOLLOWING = "Your screen then shows what your teacher opens, until you open another page yourself."
@@ -39,9 +39,9 @@ def join_or_open() -> None:
             token, teacher_name, opens = _open_form()
     visitor_id = visitor.ensure_id()
     if joins:
-        live_classes.classes().join(typed_code, visitor_id, student_name)
+        joined = live_classes.classes().join(typed_code, visitor_id, student_name)
+        joined.follow(visitor_id, True)
         state.set_fields(code="")
-        following.follow_again()
     elif opens:
         live_classes.classes().open(token, visitor_id, teacher_name)
     if joins or opens:
@@ -85,7 +85,13 @@ def student(classroom: Classroom) -> None:
             f"{capitalized_teacher} is leading. If you open another page yourself, you stop "
             f"following. **Follow again** returns you to {teacher}'s view."
         )
-        st.button("Follow again", key="class-back", type="primary", on_click=following.follow_again)
+        st.button(
+            "Follow again",
+            key="class-back",
+            type="primary",
+            on_click=classroom.follow,
+            args=(visitor.current_id(), True),
+        )
     elif classroom.is_leading:
         st.markdown(
             f"{capitalized_teacher} is leading. Every page that {teacher} opens will open here too."
@@ -150,7 +156,12 @@ def _leader(classroom: Classroom) -> None:
         )
     else:
         st.markdown("You are not leading; every student explores on their own.")
-        st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
+        st.button(
+            "Lead the class",
+            key="class-lead-here",
+            on_click=classroom.begin_leading,
+            args=(visitor.current_id(),),
+        )
     frame.page_link(HOME, "Open the home page →")
 
 
