@@ -22,7 +22,6 @@ from transformer.ui.base.registry import (
     model_defaults,
     parse_params,
 )
-from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
 ALL_FIELDS = sorted({name for view_type in FILES for name in view_type.fields()})
@@ -221,16 +220,6 @@ def test_a_link_works_while_the_page_is_being_drawn(address_bar: AddressBar) -> 
     rerun(address_bar, OLD_PARAMS, "pages/inside.py")
     assert state.page_view().topic == type(state.page_view())().topic
     assert state.page_view().to_params() == OLD_PARAMS
-
-
-def test_a_component_rerun_does_not_restore_an_old_address(address_bar: AddressBar) -> None:
-    """A busy browser gets a class message before it has shown the user's last action."""
-    state.change(**dict[str, Any](pin="s2"))
-    rerun(address_bar, OLD_PARAMS)
-    following._on_class_message()
-    rerun(address_bar, OLD_PARAMS)
-    assert state.page_view().to_params() == NEW_PARAMS
-    assert address_bar.written == [NEW_PARAMS, NEW_PARAMS]
 
 
 def test_an_outdated_address_is_ignored_even_after_an_interrupted_rerun(

@@ -1,4 +1,4 @@
-"""Messages of a class over a real WebSocket, which only its members receive."""
+"""News and messages of a class over a real WebSocket, which only its members may use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from websockets.typing import Origin
 from tests.ui.conftest import TEACHER_TOKEN
 from tests.websocket_session import Session, open_socket
 from transformer.api.visitors import COOKIE, new_id
-from transformer.ui.services.class_updates import CLASS_OVER_CODE, MAX_TABS, PATH
+from transformer.ui.services.class_updates import (
+    CLASS_OVER_CODE,
+    MAX_TABS,
+    MESSAGE_BURST,
+    PATH,
+    REFUSED_CODE,
+    REPLACED_CODE,
+)
 
 
 def open_class(address: str) -> tuple[str, str]:
@@ -41,62 +48,129 @@ def receive(socket: ClientConnection) -> dict[str, Any]:
 
 def close_code(socket: ClientConnection) -> int:
     with suppress(ConnectionClosed):
-        for _ in range(20):
+        for _ in range(200):
             socket.recv(timeout=30)
     assert socket.close_code is not None
     return socket.close_code
 
 
-def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
+def send(socket: ClientConnection, **message: Any) -> None:
+    socket.send(json.dumps(message))
+
+
+def test_the_teachers_place_is_one_small_message_to_each_student(address: str) -> None:
     teacher, code = open_class(address)
     ann, bob = join_class(address, code), join_class(address, code)
     with (
         open_socket(address, PATH, ann) as ann_socket,
         open_socket(address, PATH, bob) as bob_socket,
+        open_socket(address, PATH, teacher) as teacher_socket,
     ):
         assert receive(ann_socket)["state"] == receive(bob_socket)["state"] == "alone"
-        with Session(address, "inside", "", teacher) as page:
-            status = receive(ann_socket)
-            assert (status["state"], status["page"]) == ("follows", "inside")
-            assert receive(bob_socket) == status
-            page.page = "train"
-            page.rerun()
-            assert receive(ann_socket)["page"] == "train"
-            page.rerun()  # nothing has changed
-            page.page = "glossary"
-            page.rerun()
-            message_text = ann_socket.recv(timeout=30)
-            assert json.loads(message_text)["page"] == "glossary"
-            assert len(message_text) < 300
-            assert not [visitor for visitor in (teacher, ann, bob) if visitor in message_text]
-        with open_socket(address, PATH, teacher) as teacher_socket:
-            update = receive(teacher_socket)
-            assert (update["state"], update["following"], update["members"]) == ("leads", 2, 2)
-            ann_socket.close()
-            assert receive(teacher_socket) == {**update, "following": 1}
+        first = receive(teacher_socket)
+        assert (first["role"], first["state"], first["members"]) == ("teacher", "leads", 2)
+        send(teacher_socket, lead={"page": "inside", "params": {"head": "3", "exact": "1"}})
+        status = receive(ann_socket)
+        assert (status["state"], status["page"]) == ("follows", "inside")
+        assert status["params"] == {"head": "3"}  # "exact" is each student's own choice
+        assert receive(bob_socket) == status
+        send(teacher_socket, lead={"page": "inside", "params": {"head": "3"}})  # no change
+        send(teacher_socket, lead={"page": "class", "params": {}})  # the teacher's own page
+        send(teacher_socket, lead={"page": "glossary", "params": {}})
+        message_text = ann_socket.recv(timeout=30)
+        assert json.loads(message_text)["page"] == "glossary"
+        assert len(message_text) < 300
+        assert not [visitor for visitor in (teacher, ann, bob) if visitor in message_text]
+
+        send(bob_socket, follow=False)
+        while receive(teacher_socket)["following"] != 1:
+            pass
+        assert receive(bob_socket)["page"] == "glossary"
+        assert receive(bob_socket)["state"] == "away"
+        send(teacher_socket, leading=False)
+        assert (receive(ann_socket)["state"], receive(bob_socket)["state"]) == ("alone", "alone")
 
 
-def test_a_late_message_of_the_page_before_does_not_end_following(address: str) -> None:
-    """While a browser has not displayed the teacher's page yet, it sends messages of the page
-    before, whose callbacks the session no longer knows."""
+def test_answers_to_a_lesson_are_sealed_until_the_teacher_shows_them(address: str) -> None:
     teacher, code = open_class(address)
     ann = join_class(address, code)
     with (
-        Session(address, "glossary", "", teacher),
-        Session(address, "glossary", "", ann) as ann_page,
-        Session(address, "", "text=Hello.", teacher),
         open_socket(address, PATH, ann) as ann_socket,
+        open_socket(address, PATH, teacher) as teacher_socket,
     ):
-        ann_page.displayed = "glossary"
-        for _ in range(3):
-            ann_page.rerun()
-            assert "Type a sentence and see" in ann_page.text
-        ann_page.page = ann_page.displayed = ""
-        ann_page.rerun()
-        assert receive(ann_socket)["state"] == "follows"
-        ann_page.page = "inside"  # a click on a link
-        ann_page.rerun()
-        assert receive(ann_socket)["state"] == "away"
+        assert receive(ann_socket)["answers"] == {}
+        receive(teacher_socket)
+        send(ann_socket, answer={"lesson": "umbrella", "option": 1})
+        send(ann_socket, answer={"lesson": "umbrella", "option": 0})  # only the first one counts
+        sealed = {"umbrella": {"shown": False, "answered": True}}
+        assert receive(ann_socket)["answers"] == sealed
+        assert receive(teacher_socket)["answers"] == {
+            "umbrella": {"shown": False, "answered": False, "count": 1}
+        }
+        send(teacher_socket, show="umbrella")
+        shown = {"shown": True, "answered": True, "count": 1, "counts": {"1": 1}}
+        assert receive(ann_socket)["answers"] == {"umbrella": shown}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "no JSON",
+        "[]",
+        "{}",
+        '{"follow": 1}',
+        '{"follow": true, "answer": {"lesson": "umbrella", "option": 0}}',
+        '{"leading": true}',
+        '{"lead": {"page": "inside", "params": {}}}',
+        '{"show": "umbrella"}',
+        '{"answer": {"lesson": "no such lesson", "option": 0}}',
+        '{"answer": {"lesson": "umbrella", "option": -1}}',
+        '{"answer": {"lesson": "umbrella", "option": NaN}}',
+        '{"answer": {"lesson": "\\ud800", "option": 0}}',
+        '{"answer": ' * 10_000,
+        "x" * 100_000,
+        b"\xff",
+    ],
+    ids=range(16),
+)
+def test_a_student_who_sends_anything_else_is_disconnected(
+    address: str, message: str | bytes
+) -> None:
+    ann = join_class(address, open_class(address)[1])
+    with open_socket(address, PATH, ann) as socket:
+        before = receive(socket)
+        socket.send(message)
+        assert close_code(socket) == REFUSED_CODE
+    with open_socket(address, PATH, ann) as socket:
+        assert receive(socket) == before
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"lead": {"page": "https://evil.example", "params": {}}}',
+        '{"lead": {"page": "inside", "params": {"text": 1}}}',
+        '{"lead": {"page": "inside"}}',
+        '{"follow": true}',
+    ],
+)
+def test_a_teacher_leads_to_pages_of_this_app_only(address: str, message: str) -> None:
+    teacher, _ = open_class(address)
+    with open_socket(address, PATH, teacher) as socket:
+        receive(socket)
+        socket.send(message)
+        assert close_code(socket) == REFUSED_CODE
+
+
+def test_too_many_messages_end_the_connection(address: str) -> None:
+    ann = join_class(address, open_class(address)[1])
+    with open_socket(address, PATH, ann) as socket:
+        receive(socket)
+        with suppress(ConnectionClosed):
+            for number in range(4 * MESSAGE_BURST):
+                send(socket, follow=bool(number % 2))
+        assert close_code(socket) == REFUSED_CODE
 
 
 @pytest.mark.parametrize(
@@ -118,14 +192,6 @@ def test_a_page_of_another_site_gets_no_messages(address: str) -> None:
         assert receive(socket)["state"] == "alone"
 
 
-def test_a_socket_that_sends_is_closed(address: str) -> None:
-    ann = join_class(address, open_class(address)[1])
-    with open_socket(address, PATH, ann) as socket:
-        receive(socket)
-        socket.send("x" * 100_000)
-        assert close_code(socket) == CLASS_OVER_CODE
-
-
 def test_with_too_many_tabs_the_oldest_is_disconnected(address: str) -> None:
     ann = join_class(address, open_class(address)[1])
     with ExitStack() as sockets:
@@ -133,7 +199,7 @@ def test_with_too_many_tabs_the_oldest_is_disconnected(address: str) -> None:
         for socket in tabs:
             receive(socket)
         receive(sockets.enter_context(open_socket(address, PATH, ann)))
-        assert close_code(tabs[0]) == CLASS_OVER_CODE
+        assert close_code(tabs[0]) == REPLACED_CODE
 
 
 def test_closing_the_class_is_sent_and_former_members_get_nothing(address: str) -> None:

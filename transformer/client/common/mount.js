@@ -1,9 +1,6 @@
 // Mounts a view on a page of the app, as a Streamlit component (v2): the default export of the joined script is
 // called for new content.
 
-// Event in a class: its detail has the parameters of the teacher's view, which a view draws at once and then
-// cancels the event; null stops pending reports.
-export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
 const LINK_CHECK_MS = 20;
 const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
 

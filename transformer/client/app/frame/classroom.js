@@ -14,7 +14,7 @@ import { followPlaces, isRunning, sendPlaces } from "./class-places.js";
 
 const CODE_COOKIE = "heads_up_class"; // read by ui/widgets/class_line.py when a session begins
 const PLACES = Symbol.for("heads-up-class-places"); // property of the document: what follows or leads in this tab
-const IDLE_MS = 300; // after a click, until a rerun is requested: the click may open another page
+const IDLE_MS = 300; // after a click, or news, until a rerun is requested: they may open another page
 const LOST_RERUN_MS = 10_000; // after which a requested rerun counts as lost
 
 export function classroomView(root, report) {
@@ -50,17 +50,16 @@ export function classroomView(root, report) {
     });
   }
 
-  // Ask for one rerun, when neither a click nor a rerun may be under way.
+  // Ask for one rerun, when neither a click nor another place or rerun may be under way.
   function requestRerun() {
     clearTimeout(timer);
-    const now = performance.now();
-    if (now - requestedAt < LOST_RERUN_MS) return;
-    if (isRunning() || now - actedAt < IDLE_MS) {
-      timer = setTimeout(requestRerun, IDLE_MS);
-      return;
-    }
-    requestedAt = now;
-    report({});
+    timer = setTimeout(() => {
+      const now = performance.now();
+      if (now - requestedAt < LOST_RERUN_MS) return;
+      if (isRunning() || now - actedAt < IDLE_MS) return requestRerun();
+      requestedAt = now;
+      report({});
+    }, IDLE_MS);
   }
 
   function draw() {

@@ -50,7 +50,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     Object.fromEntries(names.map((name) => [name, context.tabs[name]])),
     { canForce: true, hasOwnSize: context.size === undefined },
   );
-  let [visit, lastSettings] = [0, ""];
+  let [visit, lastSettings, hasArrived] = [0, "", false];
 
   function requestFields() {
     const query = context.params();
@@ -71,7 +71,8 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     };
   }
 
-  function draw() {
+  // `arrived`: the address is not that of the explorer's state: the browser went back, or a place was opened.
+  function draw(arrived = false) {
     const request = requestFields();
     compare.draw();
     decoding.draw();
@@ -80,12 +81,15 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       "Side B is the same sentence with the changes of the depth Switch off. ",
       button("Restore everything", () => change(NO_CHANGES)),
     );
+    if (arrived && requests.isLast(request)) view.open(startOf(context));
+    else hasArrived ||= arrived;
     requests.send(request, () => {
       const settings = JSON.stringify({ ...request, text: "", other: "", force: "" });
       const hasSameSettings = settings === lastSettings &&
         view.ctx.state?.force === (context.params().get("force") ?? "");
       lastSettings = settings;
-      if (!hasSameSettings) visit += 1;
+      if (!hasSameSettings || hasArrived) visit += 1;
+      hasArrived = false;
       return { start: startOf(context), visit };
     });
   }

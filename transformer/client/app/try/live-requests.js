@@ -20,7 +20,7 @@ export function makeRequests(context, kind, show) {
   // `addFields()` returns further fields of a request that is sent.
   /** @param {any} request @param {() => any} [addFields] */
   async function send(request, addFields = () => ({})) {
-    if (last === JSON.stringify(request)) return;
+    if (isLast(request)) return;
     last = JSON.stringify(request);
     problem.textContent = "";
     if (textProblem(request.text, context.modelInfo)) return; // which the sentence's own field shows
@@ -34,5 +34,7 @@ export function makeRequests(context, kind, show) {
       else problem.textContent = error.message;
     }
   }
-  return { send, problem, waiting };
+  // Whether this is the last request that was sent.
+  const isLast = (request) => last === JSON.stringify(request);
+  return { send, isLast, problem, waiting };
 }

@@ -132,7 +132,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     problems.replaceChildren(...found.map(({ sentence }) => noteOf(sentence)));
   }
 
-  function draw() {
+  function draw(arrived = false) {
     const { depth, model } = context;
     models.choose(model);
     language.draw();
@@ -145,7 +145,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
         pages.set(depth, { node, ...DEPTH_PAGES[depth](node, context) });
       }
       if (body.firstChild !== pages.get(depth).node) body.replaceChildren(pages.get(depth).node);
-      pages.get(depth).draw();
+      pages.get(depth).draw(arrived);
     }
     end?.draw();
     const loading = loadings.get(model);
@@ -172,7 +172,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
   const arrive = () => {
     problems.replaceChildren();
     checkAddress();
-    draw();
+    draw(true);
   };
   addEventListener("popstate", arrive, { signal: ended.signal });
   const endOpening = onOpenPlace(({ page, params: fields }) => {

@@ -56,6 +56,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   const dataTable = makeDataTable(() => view());
   const notableHeads = makeNotableHeads((changes) => set(changes));
   let headNotices = null; // of the current trace, computed when they are first needed
+  let getNotices = () => headNotices;
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
   const frame = el(
     "div",
@@ -119,7 +120,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     registerParts?.(store, header);
     const [side] = store.sides;
     if (!isSameTrace) headNotices = null;
-    const getNotices = () => headNotices ??= notices(side.trace, header.aligner);
+    getNotices = () => headNotices ??= notices(side.trace, header.aligner);
     if (!state || visitNumber !== header.visit) {
       visitNumber = header.visit;
       state = startState(side, { ...header.defaults, ...header.start }, getNotices);
@@ -135,6 +136,15 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     const labels = known.map(([name, { label }]) => [name, label]);
     controls.setChoices("measure", { none: "none", ...Object.fromEntries(labels) });
     notableHeads.show(header.has_notices ? getNotices() : []);
+    redraw();
+  }
+
+  // Show the state of an address with the same sentence, without reporting it.
+  /** @param {Partial<State>} start */
+  function open(start) {
+    if (!state) return;
+    clearTimeout(reportTimer);
+    state = startState(store.sides[0], { ...defaults, size: state.size, ...start }, getNotices);
     redraw();
   }
 
@@ -204,6 +214,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   return {
     show,
     applyState,
+    open,
     store,
     ctx,
     close: () => {
