@@ -8,12 +8,13 @@ from urllib.parse import parse_qsl
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import TEACHER_TOKEN, Visit
+from tests.pages.conftest import TEACHER_TOKEN, Visit, send_choice
 from transformer.api.visitors import new_id
 from transformer.classroom import Classroom
 from transformer.figures.packing import unpack
-from transformer.ui.base.registry import CLASS
+from transformer.ui.base.registry import CLASS, path
 from transformer.ui.services import live_classes
+from transformer.ui.services.class_updates import handle
 
 
 def with_visitor_id(app: AppTest) -> AppTest:
@@ -62,6 +63,24 @@ def follow_link(app: AppTest, page: str) -> AppTest:
         app.switch_page(file).run()
         assert not app.exception
     return app
+
+
+def lead(teacher: AppTest) -> None:
+    """Send the teacher's place to the class, as the teacher's browser does."""
+    page = path(teacher.session_state["page"])
+    params = {
+        name: values if isinstance(values, str) else values[-1]
+        for name, values in teacher.query_params.items()
+    }
+    message = json.dumps({"lead": {"page": page, "params": params}})
+    handle(only_class(), teacher.session_state["visitor"], message.encode(), [])
+
+
+def follow(student: AppTest) -> AppTest:
+    """Open the teacher's place, as the browser of a student does."""
+    place = only_class().view_to_follow
+    assert place is not None
+    return send_choice(student, "frame", page=place.page, params=dict(place.params))
 
 
 def only_class() -> Classroom:

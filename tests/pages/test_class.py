@@ -11,9 +11,11 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.class_visits import (
     class_line_data,
     field,
+    follow,
     follow_link,
     heading,
     join_as_student,
+    lead,
     only_class,
     open_as_teacher,
     page_markdown,
@@ -25,7 +27,7 @@ from tests.pages.conftest import ROOT, Visit, messages, send_choice, view
 from transformer.ui.base.registry import CLASS, PAGES
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
-from transformer.ui.services.class_updates import message
+from transformer.ui.services.class_updates import handle, news
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
 from transformer.ui.widgets.lessons.progress import _KEY as guesses_key
@@ -55,14 +57,19 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     student = join_as_student(visit, classroom, "Zoë")
     assert "You are in the class of **Ms Curie** as **Zoë**" in page_markdown(student)
     assert view(student).code == ""
-    assert class_line_data(student)["text"] == "In the class of Ms Curie"
+    line = class_line_data(student)
+    assert (line["teacher"], line["teaches"], line["drawn"]["state"]) == (
+        "Ms Curie",
+        False,
+        "alone",
+    )
     # The teacher leads but has opened no page; students once read "Nobody leads yet".
     assert "Ms Curie is leading. Every page that Ms Curie opens" in page_markdown(student)
-    press(teacher, "Stop leading")
+    handle(classroom, teacher.session_state["visitor"], b'{"leading": false}', [])
     assert "Ms Curie is not leading at the moment" in page_markdown(rerun(student))
-    assert message(classroom, student.session_state["visitor"])["leads"] is False
-    press(teacher, "class-lead-here")
-    assert message(classroom, student.session_state["visitor"])["leads"] is True
+    assert news(classroom, student.session_state["visitor"])["leads"] is False
+    press(rerun(teacher), "class-lead-here")
+    assert news(classroom, student.session_state["visitor"])["leads"] is True
     assert "Ms Curie is leading. Every page" in page_markdown(rerun(student))
     rerun(teacher)
     assert "1 joined" in page_markdown(teacher)
@@ -74,14 +81,16 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     press(rerun(teacher), "class-remove")
     assert [member.name for member in classroom.members()] == ["Zoë"]
     assert "You are in the class" not in page_markdown(rerun(other_student))
-    assert "Your teacher has removed you from the class." in page_markdown(other_student)
+    removed = "Your teacher has removed you from the class."
+    assert class_line_data(other_student) == {"over": removed}
+    assert class_line_data(rerun(other_student)) == {"over": removed}  # until another page
+    assert class_line_data(follow_link(other_student, "pages/glossary.py")) == {}
     last_student = join_as_student(visit, classroom, "Bob")
     press(student, "Leave the class")
-    assert "You have left the class." in page_markdown(student)
+    assert class_line_data(student)["over"].startswith("You have left the class.")
     press(teacher, "class-close")
-    assert "The class has ended." in page_markdown(rerun(last_student))
+    assert class_line_data(rerun(last_student))["over"].startswith("The class has ended.")
     assert classroom.members() == ()
-    assert class_line_data(student) == {}
 
 
 def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None:
@@ -119,20 +128,20 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     ann = join_as_student(visit, classroom, "Ann", folder=CHECKPOINTS)
     follow_link(teacher, "app.py")
     send_choice(teacher, "frame", page="learn", params={"lesson": name})
-    assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.params["lesson"] == name
+    lead(teacher)
+    rerun(teacher)
     assert "**0 of 1** have answered" in progress_texts(teacher)
     assert not [
         element for element in teacher.button if element.key and element.key.startswith("guess-")
     ]
 
-    rerun(ann)
-    assert view(ann).lesson == name
+    follow(ann)
     press(ann, f"guess-{name}-{wrong}")
     assert "Your answer" in page_markdown(ann)
     assert question.answer not in page_markdown(ann)
     assert classroom.answers(name) == {wrong: 1}
     bob = join_as_student(visit, classroom, folder=CHECKPOINTS)
+    follow(bob)
     press(bob, f"guess-{name}-{question.correct}")
     rerun(teacher)
     assert "**2 of 2** have answered" in progress_texts(teacher)
@@ -148,8 +157,9 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     ]
     assert question.answer in page_markdown(teacher)
     assert heading(teacher) == PAGES[BY_NAME[name].page].heading
+    lead(teacher)
     for app in (ann, bob):
-        rerun(app)
+        follow(app)
         assert heading(app) == heading(teacher)
         assert question.answer in page_markdown(app)
     assert f"Not quite. You chose: {labels[wrong]}" in page_markdown(ann)
@@ -165,7 +175,8 @@ def test_a_class_asks_also_in_a_browser_where_an_earlier_group_has_answered(visi
     ann.session_state[guesses_key] = {name: Guess("an umbrella", True)}
     follow_link(teacher, "app.py")
     send_choice(teacher, "frame", page="learn", params={"lesson": "umbrella"})
-    rerun(ann)
+    lead(teacher)
+    follow(ann)
     press(ann, f"guess-{name}-0")
     assert only_class().answers(name) == {0: 1}
 

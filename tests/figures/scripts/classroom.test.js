@@ -149,7 +149,12 @@ test("after a restart of the server the tab that led sends its place again", asy
   leading.end();
 });
 
-const STUDENT = { teaches: false, teacher: "Ms Curie", pages: { "": "Try", inside: "Look inside" }, depths: { heads: "All heads" } };
+const STUDENT = {
+  teaches: false,
+  teacher: "Ms Curie",
+  pages: { "": "Try", inside: "Look inside" },
+  depths: { heads: "All heads" },
+};
 
 test("the line says who leads and where", () => {
   const line = (state, page = "", params = {}) => lineText(STUDENT, { state, page, params });
