@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from tests.live_app import wait_for_script_run, wait_until
 
@@ -33,6 +33,11 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
         arg=[path, params],
     )
     wait_for_script_run(page)
+
+
+def navigation(page: Page) -> Locator:
+    """Return the links to all pages."""
+    return page.get_by_role("navigation", name="Pages")
 
 
 def open_depth(page: Page, label: str) -> None:

@@ -48,7 +48,7 @@ def unexplained_terms(page: Page) -> list[str]:
 def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translator) -> None:
     """It takes three clicks, and no page shows a token or an unexplained term."""
     open_home(page, bundled_app)
-    page.locator(".st-key-page-card-inside .hu-page-icon").click(force=True)  # anywhere on a card
+    page.locator(".hu-place-card", has_text="Look inside").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_contain_text("see which words")
@@ -76,5 +76,5 @@ def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translato
     assert not re.search(JARGON, visible_text(page), re.I)
     assert unexplained_terms(page) == []
     open_depth(page, "Bands")
-    page.get_by_role("button", name="Begin with the first lesson").click()
+    page.get_by_role("link", name="Begin with the first lesson").click()
     expect(page.get_by_text(re.compile("1 of"))).to_be_visible()

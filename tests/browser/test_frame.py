@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.app_pages import navigation
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
 from transformer.ui.base.registry import HOME, PAGES
@@ -33,9 +34,7 @@ def test_all_pages_are_reached_on_a_phone_and_by_keyboard(
     for page_path in ("?depth=heads", "research"):
         open_page(page, f"{app}/{page_path}")
         boxes = [
-            page.locator(".st-key-navigation-bar")
-            .get_by_role("link", name=name, exact=True)
-            .bounding_box()
+            navigation(page).get_by_role("link", name=name, exact=True).bounding_box()
             for name in IN_NAVIGATION
         ]
         menu = page.locator(MENU).first.bounding_box()
@@ -61,9 +60,6 @@ def test_all_pages_are_reached_on_a_phone_and_by_keyboard(
     page.keyboard.press("Tab")
     assert page.evaluate("!document.activeElement.closest('.st-key-navigation-bar')")
 
-    # A link to the first page has no path in Streamlit: in a new tab it opened this page again.
     with page.context.expect_page() as new_tab:
-        page.locator(".st-key-navigation-bar").get_by_role("link", name="Try", exact=True).click(
-            button="middle"
-        )
+        navigation(page).get_by_role("link", name="Try", exact=True).click(button="middle")
     expect(new_tab.value.get_by_role("heading", level=1)).to_have_text(PAGES[HOME].heading)

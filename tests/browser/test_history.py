@@ -1,10 +1,10 @@
-"""The history of the browser: one entry for each page, depth and lesson, restored by going back."""
+"""The history of the browser: one entry for each page and depth, restored by going back."""
 
 from __future__ import annotations
 
 from playwright.sync_api import expect
 
-from tests.browser.app_pages import open_depth, wait_for_address
+from tests.browser.app_pages import navigation, open_depth, wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.home_page import open_home, tile
 from tests.browser.test_depths import wait_for_depth
@@ -13,7 +13,7 @@ from tests.live_app import wait_for_script_run, wait_until
 TEXT = "I sleep."
 
 
-def test_going_back_restores_depths_pages_and_lessons(bundled_app: str, new_page: NewPage) -> None:
+def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     for path in ("/?depth=off", "/?depth=heads", "/?text=I+sleep.", "/inside"):
         page.goto(bundled_app + path, wait_until="commit")
@@ -44,34 +44,17 @@ def test_going_back_restores_depths_pages_and_lessons(bundled_app: str, new_page
     open_home(page, bundled_app)
     page.get_by_label("English").fill(TEXT)
     expect(tile(page, 1, "first")).to_have_text("sleep.")  # typed text is reported after a moment
+    wait_for_address(page, "/", text=TEXT)
     fields = {"model": "en-fr", "text": TEXT}
-    wait_for_address(page, "/", **fields)  # the links of the page were drawn before this
     entries = page.evaluate("history.length")
     for number, (name, path) in enumerate(
         (("Look inside", "/inside"), ("Research", "/research")), start=1
     ):
-        page.get_by_role("link", name=name, exact=True).click()
+        navigation(page).get_by_role("link", name=name, exact=True).click()
         wait_for_address(page, path, **fields)
         assert page.evaluate("history.length") == entries + number
-    for path in ("/inside", "/"):
-        page.go_back()
-        wait_for_address(page, path, **fields)
+    page.go_back()
+    wait_for_address(page, "/inside", **fields)
+    page.go_back()
+    wait_for_address(page, "/", text=TEXT)
     expect(page.locator(".hu-glance textarea")).to_have_value(TEXT)
-
-    page.goto(f"{bundled_app}/learn?lesson=meeting")
-    wait_for_script_run(page)
-    entries = page.evaluate("history.length")
-    for number, (button, lesson) in enumerate(
-        (("lesson-next", "Lesson 5"), ("lesson-before", "Lesson 4")), start=1
-    ):
-        page.locator(f".st-key-{button} button").click()
-        expect(page.locator(".st-key-lesson")).to_contain_text(lesson)
-        wait_until(page, f"history.length === {entries + number}")
-        wait_for_script_run(page)
-        assert page.evaluate("history.length") == entries + number
-    page.go_back()
-    expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
-    expect(page.locator(".st-key-lesson")).to_contain_text("Lesson 5")
-    wait_for_script_run(page)
-    page.go_back()
-    expect(page.locator(".st-key-lesson")).to_contain_text("Lesson 4")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Page, Route, expect
 
+from tests.browser.app_pages import navigation
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run, wait_until
 
@@ -87,13 +88,13 @@ def check_a_choice_just_before_or_after_a_link(page: Page, app: str) -> None:
     for path, choice in (
         ("?depth=heads", ".hu-mosaic [role=radio]"),
         ("inside", ".hu-box"),
-        ("inside", ".st-key-larger button"),
+        ("inside", ".hu-larger"),
         ("learn", ".st-key-open-steps button"),
     ):
         for link_is_first, delay_ms in ((True, 0), (True, 40), (False, 150)):
             page.goto(f"{app}/{path}")
             wait_for_script_run(page)
-            link = page.locator(".st-key-navigation-bar").get_by_role("link", name="Glossary")
+            link = navigation(page).get_by_role("link", name="Glossary")
             clicks = [link.element_handle(), page.locator(choice).last.element_handle()]
             first, second = clicks if link_is_first else reversed(clicks)
             assert first
@@ -104,14 +105,15 @@ def check_a_choice_just_before_or_after_a_link(page: Page, app: str) -> None:
 
 
 def check_a_setting_of_the_page_just_after_a_head(page: Page, app: str) -> None:
-    """The explorer reports the head after the setting has changed, but before it knows that."""
     page.goto(f"{app}/?depth=heads")
     page.locator(".hu-explorer").wait_for()
     wait_for_script_run(page)
-    for head, setting in enumerate(("input[type=checkbox]", "button:has-text('Larger')"), start=1):
+    for head, setting in enumerate(
+        (".hu-tools button:has-text('Show tokens')", ".hu-larger"), start=1
+    ):
         first = page.locator(".hu-mosaic [role=radio]").nth(head).element_handle()
         assert first
-        second = page.locator(f".st-key-navigation-bar {setting}").first.element_handle()
+        second = page.locator(setting).first.element_handle()
         first.evaluate(CLICK_BOTH, [second, 100])
         wait_until(page, f"location.search.includes('head={head}')")
         wait_until(page, "location.search.includes('exact=1')")

@@ -28,9 +28,9 @@ FOCUSED = """() => {
     while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
     if (!element || element === document.body) return null;
     window.focused = element;
-    const card = element.closest("[class*=st-key-page-card-]");
+    const card = element.closest("[class*=st-key-page-card-], .hu-place-card");
     const { x, y, width, height } = (card || element).getBoundingClientRect();
-    const in_navigation = Boolean(element.closest(".st-key-navigation-bar"));
+    const in_navigation = Boolean(element.closest(".hu-frame, .st-key-navigation-bar"));
     const kind = `${element.localName} ${element.getAttribute("class")}`;
     return { x, y, width, height, in_navigation, kind, name: element.outerHTML.slice(0, 200) };
 }"""

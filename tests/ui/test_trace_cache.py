@@ -61,48 +61,6 @@ def test_another_length_penalty_reuses_the_search(
         np.testing.assert_array_equal(cached_trace.weights("cross", 0), trace.weights("cross", 0))
 
 
-@pytest.mark.usefixtures("session")
-@pytest.mark.parametrize("method", ["greedy", "beam", "sample", "forced"])
-def test_a_forced_token_leaves_the_rest_free(model: Model, method: str) -> None:
-    view = replace(VIEW, method=method, target="Le boulanger peint.")
-    first = trace_cache.read(model, view)
-    ids = first.trace.translation.ids
-    piece = next(c.id for c in first.trace.translation.steps[1].candidates if c.id != ids[1])
-    translation = trace_cache.with_forced_token(model, view, first, f"1:{piece}").trace.translation
-    assert translation.ids[:2] == (ids[0], piece)
-    assert translation.source == VIEW.text
-    assert first.trace.translation.ids == ids
-
-
-@pytest.mark.usefixtures("session")
-@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_vectors_come_from_the_same_forward_pass(model: Model, kind: str) -> None:
-    cached_trace = trace_cache.read(model, replace(VIEW, method="sample", seed=3))
-    vectors = {
-        part.name: part.array for part in trace_cache.vectors(model, cached_trace, kind, 1, 2)
-    }
-    scores, value = vectors[f"scores.{kind}.1.2"], vectors[f"value.{kind}.1.2"]
-    weights = cached_trace.trace.weights(kind, 1)[2]
-    if kind == "decoder":
-        scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)
-    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(
-        exponentials / exponentials.sum(axis=1, keepdims=True), weights, atol=1e-5
-    )
-    np.testing.assert_allclose(weights @ value, vectors[f"heads.{kind}.1.2"], atol=1e-5)
-
-
-def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> None:
-    cached_trace = trace_cache.read(model, replace(VIEW, method="beam"))
-    trace = trace_cache.full_trace(model, cached_trace)
-    assert set(trace.names) == set(model.translator.model.hook_names)
-    assert trace.translation.tree is not None
-    assert trace.translation == cached_trace.trace.translation
-    np.testing.assert_allclose(
-        trace.weights("cross", 1), cached_trace.trace.weights("cross", 1), atol=1e-5
-    )
-
-
 def test_an_abandoned_search_stops_between_two_steps(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
-from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.api.addresses import known_addresses
 from transformer.api.fair_slots import FairSlots
 from transformer.api.models import Model
@@ -146,13 +145,3 @@ def full_trace(visitor: str, model: Model, traced: Trace) -> Trace:
     with cpu_slots.slot(visitor):
         trace = model.translator.trace(translation.source, target=translation.ids)
     return replace(trace, translation=translation)
-
-
-def heads_off(model: Model, off: str) -> Hooks | None:
-    """Return the hooks that switch off the heads `off`, as in `parse_heads`; None for no head.
-
-    Raises:
-        ValueError: for a head that the model does not have.
-    """
-    config = model.translator.model.config
-    return switched_off(config, named_heads(config, off)) if off else None

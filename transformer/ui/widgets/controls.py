@@ -11,7 +11,6 @@ from transformer.api.training_facts import training_facts
 from transformer.text.languages import language_name
 from transformer.ui.base import state
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.callbacks import controlled
 
@@ -131,59 +130,6 @@ def layer_and_head(model: Model) -> None:
             format_func=display_names.number,
             width=90,
             **state.bound(name),
-        )
-
-
-def head(model: Model, cached_trace: CachedTrace) -> None:
-    """Draw the choice of kind, layer and head; by default the clearest head."""
-    resolved = cached_trace.packed.resolved(state.view().explorer())
-    state.set_fields(layer=resolved["layer"], head=resolved["head"])
-    button_row("kind", on_change=_on_kind_change)
-    layer_and_head(model)
-
-
-def _on_kind_change(_: str, key: str) -> None:
-    """Change the kind; deselect row and column, which belong to other tokens."""
-    if st.session_state[key] is not None:
-        state.change(kind=st.session_state[key], row=-1, column=-1)
-
-
-def decoding_method(model: Model) -> None:
-    """Draw the choice of a decoding method and its settings."""
-    button_row("method")
-    chosen = state.view().method
-    if chosen == "greedy":
-        st.caption("Chooses the most probable token at every step.")
-    elif chosen == "beam":
-        st.caption(
-            "Keeps the best hypotheses at every step and returns the one with the highest score."
-        )
-        first_column, second_column = st.columns(2)
-        first_column.slider(**state.bound_number("beam_size"))
-        second_column.slider(
-            step=0.1,
-            **state.bound_number("length_penalty"),
-        )
-    elif chosen == "sample":
-        st.caption("Draws each token at random, in proportion to its probability.")
-        columns = st.columns(4)
-        columns[0].slider(
-            step=0.1,
-            **state.bound_number("temperature"),
-        )
-        columns[1].slider(**state.bound_number("top_k"))
-        columns[2].slider(
-            step=0.05,
-            **state.bound_number("top_p"),
-        )
-        columns[3].number_input(**state.bound_number("seed"))
-    else:
-        st.caption("You write the translation; the model gives the probability of each token.")
-        st.text_input(
-            "Your translation",
-            placeholder=suggested_translation(model),
-            live="400ms",
-            **state.bound("target"),
         )
 
 
