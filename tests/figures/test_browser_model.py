@@ -37,7 +37,7 @@ CODE_POINT_RANGES = (
 )  # fmt: skip
 
 
-def _varied(count: int) -> list[str]:
+def varied_texts(count: int) -> list[str]:
     """Return lines with accents, emoji, many scripts, digits, control characters and odd spaces."""
     rng = random.Random(34)
 
@@ -60,7 +60,7 @@ def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
     vocabulary = Vocabulary.load(folder / "vocabulary.model")
     rng = random.Random(1)
-    texts = _varied(2000)
+    texts = varied_texts(2000)
     lists = [
         [rng.randrange(len(vocabulary)) for _ in range(rng.randint(0, 20))] for _ in range(500)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 
-from transformer.training.console import progress_bar
+from transformer.training.console import log, progress_bar
 from transformer.ui.site.static_site import write_site
 
 
@@ -18,5 +18,5 @@ def run(options: argparse.Namespace) -> int:
     for logger in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
         logging.getLogger(f"streamlit.runtime.{logger}").setLevel("ERROR")
     with progress_bar() as progress:
-        write_site(options.out, progress)
+        write_site(options.out, progress, lambda sentence: log(f"warning: {sentence}"))
     return 0

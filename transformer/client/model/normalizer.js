@@ -39,7 +39,7 @@ export class Normalizer {
       if (part) afterSpace = singleSpaces && part.endsWith(" ");
       normalized += part;
     }
-    normalized = ((dummyPrefix ? " " : "") + normalized).replaceAll(" ", SPACE);
+    normalized = ((dummyPrefix && normalized ? " " : "") + normalized).replaceAll(" ", SPACE);
     return singleSpaces ? normalized.replace(/▁+$/, "") : normalized;
   }
 

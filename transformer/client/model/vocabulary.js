@@ -6,9 +6,10 @@ import { Normalizer } from "./normalizer.js";
 import { readMessage } from "./protobuf.js";
 
 const [NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE] = [1, 2, 3, 4, 6]; // kinds of pieces
-const WHITESPACE_AS_SUFFIX = 24; // a field of TrainerSpec
+const [WHITESPACE_AS_SUFFIX, UNKNOWN_TEXT] = [24, 44]; // fields of TrainerSpec
+const ESCAPES_SPACES = 5; // a field of NormalizerSpec
 const UNIGRAM = 1;
-const USUAL_NORMALIZER = { 3: 1, 4: 1 }; // a space before the text, single spaces
+const USUAL_NORMALIZER = { 3: 1, 4: 1, [ESCAPES_SPACES]: 1 }; // a space before the text, single spaces, "▁" for " "
 const UNKNOWN_PENALTY = 10; // below the least probable piece
 
 /** @typedef {{ text: string, score: number, kind: number }} Piece */
@@ -24,8 +25,8 @@ export const symbolPieces = (symbols) => [
 export class Vocabulary {
   /** @param {Uint8Array | Piece[]} model the bytes of vocabulary.model, or its pieces */
   constructor(model) {
-    const { pieces, trainer, normalizer } = Array.isArray(model)
-      ? { pieces: model, trainer: {}, normalizer: USUAL_NORMALIZER }
+    const { pieces, trainer, normalizer, denormalizer } = Array.isArray(model)
+      ? { pieces: model, trainer: {}, normalizer: USUAL_NORMALIZER, denormalizer: {} }
       : readModel(model);
     if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) {
       throw new Error("The vocabulary must be a SentencePiece unigram model.");
@@ -33,7 +34,12 @@ export class Vocabulary {
     if (trainer[WHITESPACE_AS_SUFFIX] || pieces.some(({ kind }) => kind === USER_DEFINED)) {
       throw new Error("The vocabulary has user-defined symbols or spaces after words, which the browser cannot read.");
     }
+    if (!normalizer[ESCAPES_SPACES] || denormalizer[2]?.length) {
+      throw new Error("The vocabulary keeps spaces as they are or rewrites its output, which the browser cannot do.");
+    }
     this.pieces = pieces;
+    this.unknownText = trainer[UNKNOWN_TEXT] ? new TextDecoder().decode(trainer[UNKNOWN_TEXT]) : " ⁇ ";
+    this.dropsFirstSpaces = normalizer[4] ? Infinity : normalizer[3] ? 1 : 0; // that `decode` drops before the text
     this.byteFallback = Boolean(trainer[35]);
     this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), {
       dummyPrefix: Boolean(normalizer[3]),
@@ -92,7 +98,7 @@ export class Vocabulary {
   /** @param {number[]} ids */
   decode(ids) {
     const endIndex = ids.indexOf(this.end);
-    let [text, byteRun] = ["", []];
+    let [text, byteRun, dropped] = ["", [], 0];
     const finishBytes = () => {
       text += charactersOf(byteRun).map((character) => character.text ?? "�").join("");
       byteRun = [];
@@ -104,8 +110,12 @@ export class Vocabulary {
         continue;
       }
       finishBytes();
-      if (kind === UNKNOWN) text += " ⁇ ";
-      else if (kind !== CONTROL) text += (text ? piece : piece.replace(/^▁/, "")).replaceAll("▁", " ");
+      if (kind === UNKNOWN) text += this.unknownText;
+      else if (kind !== CONTROL) {
+        const drops = !text && dropped < this.dropsFirstSpaces && piece.startsWith("▁");
+        if (drops) dropped++;
+        text += piece.slice(drops ? 1 : 0).replaceAll("▁", " ");
+      }
     }
     finishBytes();
     return text;
@@ -126,7 +136,7 @@ export class Vocabulary {
 /** @param {Uint8Array} model */
 function readModel(model) {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const [pieces, trainer, normalizer] = [[], {}, { ...USUAL_NORMALIZER }];
+  const [pieces, trainer, normalizer, denormalizer] = [[], {}, { ...USUAL_NORMALIZER }, {}];
   try {
     readMessage(model, (number, value) => {
       if (number === 1) {
@@ -138,7 +148,7 @@ function readModel(model) {
         });
         pieces.push(piece);
       }
-      const fields = { 2: trainer, 3: normalizer }[number];
+      const fields = { 2: trainer, 3: normalizer, 5: denormalizer }[number];
       if (fields) {
         readMessage(value, (part, content) => {
           fields[part] = content;
@@ -148,5 +158,5 @@ function readModel(model) {
   } catch {
     throw new Error("The vocabulary file is damaged: it is not a SentencePiece model.");
   }
-  return { pieces, trainer, normalizer };
+  return { pieces, trainer, normalizer, denormalizer };
 }

@@ -20,6 +20,7 @@ import transformer.ui.pages  # noqa: F401 - registers the pages, to which lesson
 from transformer.api.client_data import client_data, model_data
 from transformer.checkpoint import VOCABULARY, WEIGHTS
 from transformer.figures import PackedTrace, explorer_page
+from transformer.figures.browser_vocabulary import browser_problem
 from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
@@ -53,12 +54,16 @@ LEAD = (
 
 
 def write_site(
-    destination: str | os.PathLike[str], progress: Callable[[float, str], object] = lambda *_: None
+    destination: str | os.PathLike[str],
+    progress: Callable[[float, str], object] = lambda *_: None,
+    warn: Callable[[str], object] = lambda _: None,
 ) -> None:
     """Write the home page with its models, the course, and films of training.
 
     Args:
         progress: called with the completed share, 0 to 1, and the current stage.
+        warn: called with a sentence for each model that is left out, as the browser would compute
+            other ids from a text.
 
     Raises:
         FileExistsError: if `destination` exists.
@@ -71,7 +76,7 @@ def write_site(
         raise ValueError(f"{models.folder()} contains no checkpoint that translates")
     with new_folder(destination) as folder:
         _write(folder, "site.css", STYLE)
-        models_here = [model for model in translators if runs_in_browser(model)]
+        models_here = _models_for_browser(translators, warn)
         models_data = copy_models(folder, models_here)
         progress(0, "films")
         films = _write_films(folder)
@@ -264,9 +269,15 @@ TRAIN_FOOTER = (
 )
 
 
-def runs_in_browser(model: Model) -> bool:
-    """Return whether `client/model/` can run the model: it needs one shared vocabulary."""
-    return model.translator.vocabulary.pair is None and model.translator.folder is not None
+def _models_for_browser(models: Sequence[Model], warn: Callable[[str], object]) -> list[Model]:
+    """Return the models that `client/model/` can run; warn of the others."""
+    found = []
+    for model in models:
+        if reason := browser_problem(model.translator.vocabulary):
+            warn(f"{model.name} is left out of the site, because {reason}.")
+        elif model.translator.folder is not None:
+            found.append(model)
+    return found
 
 
 def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
@@ -306,7 +317,7 @@ def write_service_worker(folder: Path) -> None:
 def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
     """Copy a model's files and return its data for the page."""
     description, source = model.description, model.translator.folder
-    assert source is not None, "`runs_in_browser` requires a folder"
+    assert source is not None, "`_models_for_browser` requires a folder"
     (folder / MODELS / model.name).mkdir(parents=True)
     files = []
     for name in (WEIGHTS, VOCABULARY):
