@@ -46,7 +46,7 @@ export function makeDecoding(context, change) {
   }
   const settings = el("div", { class: "hu-line hu-live-settings" });
   const explanation = el("p", { class: "hu-live-note" });
-  const target = el("textarea", { rows: 1, spellcheck: "false", translate: "no" });
+  const target = el("textarea", { rows: 1, dir: "auto", spellcheck: "false", translate: "no" });
   const targetName = el("span", { class: "hu-label" });
   const targetField = el("label", { class: "hu-live-field" }, targetName, target);
   const typing = listenForText(target, TARGET_DELAY_MS, () => change({ target: target.value.trim() || null }));
