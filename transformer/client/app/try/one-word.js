@@ -25,7 +25,7 @@ export function oneWordChanged(text, language) {
     const [first, second] = pair.split(" ");
     for (const [old, other] of [[first, second], [second, first]]) {
       for (const [from, to] of [[old, other], [capitalized(old), capitalized(other)]]) {
-        const changed = text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${from}(?![\\p{L}\\p{N}])`, "u"), to);
+        const changed = text.replace(new RegExp(`(^|[^\\p{L}\\p{N}])${from}(?![\\p{L}\\p{N}])`, "u"), `$1${to}`);
         if (changed !== text) return changed;
       }
     }
