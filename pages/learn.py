@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from transformer.ui.base import state
-from transformer.ui.pages.learn import Learn, clinic, contents
-from transformer.ui.widgets import lessons, page
-from transformer.ui.widgets.lessons.lesson import LIST_PAGE
+from transformer.ui.pages.learn import PAGE, Learn, clinic
+from transformer.ui.widgets import lesson_card, page
 
-with page.page_without_model(LIST_PAGE):
+with page.page_without_model(PAGE.file):
     if state.view(Learn).clinic:
         clinic.show()
     else:
-        lessons.show(LIST_PAGE)
-        contents.show(state.view().lesson)
+        lesson_card.mount(PAGE.file)

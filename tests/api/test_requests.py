@@ -46,6 +46,8 @@ EXAMPLE = {
     "row": 1,
     "names": ["*.hook_weights"],
     "format": "json",
+    "lesson": "norm",
+    "exact": True,
 }
 SHAPES = sorted({kind.shape for kind in KINDS.values()}, key=lambda shape: shape.__name__)
 

@@ -152,11 +152,11 @@ def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) 
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     follow_link(bob, "Learn")
-    bob.get_by_role("link", name="Broken Transformers").click()
+    bob.get_by_role("button", name="Open the clinic").click()
     solve_first_case(bob)
     expect(teacher.get_by_text("Student 2 has solved 1: 1.")).to_be_visible()
     bob.get_by_role("link", name="← All lessons").click()
-    expect(bob.get_by_role("link", name="Broken Transformers")).to_be_visible()
+    expect(bob.get_by_role("button", name="Open the clinic")).to_be_visible()
 
     follow_link(bob, "Train")
     bob.locator(".st-key-train-french button").click()

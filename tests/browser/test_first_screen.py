@@ -12,8 +12,8 @@ from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.browser.home_page import open_home
 from tests.browser.test_lessons import answer_if_asked
-from tests.live_app import open_expander, wait_for_script_run, wait_until
-from transformer.ui.widgets.lessons.course import LESSONS
+from tests.live_app import wait_for_script_run, wait_until
+from transformer.lessons.course import LESSONS
 
 PHONE_WIDTH = 390
 LOWEST = {1366: 300, PHONE_WIDTH: 420}
@@ -98,19 +98,19 @@ def check_train(page: Page, app: str, width: int, height: int) -> None:
 
 def check_lessons(page: Page, app: str, width: int) -> None:
     page.goto(f"{app}/learn")
-    expect(page.locator(".lesson-thumbnail")).to_have_count(len(LESSONS))
+    expect(page.locator(".hu-lessons .hu-lesson-thumbnail")).to_have_count(len(LESSONS))
     wait_for_script_run(page)
-    assert bounding_box(page.locator(".lesson-thumbnail").first)["y"] <= LOWEST[width]
-    card = page.locator(".st-key-lesson")
+    assert bounding_box(page.locator(".hu-lesson-thumbnail").first)["y"] <= LOWEST[width]
+    card = page.locator(".hu-lesson")
     for lesson in ("umbrella", "infinity"):  # asked by JavaScript, by Python
         page.goto(f"{app}/learn?lesson={lesson}")
-        expect(card.locator(".st-key-lesson-options button").first).to_be_visible()
+        expect(card.locator(".hu-lesson-option").first).to_be_visible()
         expect(card.locator(".hu-hidden").first).to_be_visible()
         wait_for_script_run(page)
         assert bounding_box(card.locator(".hu-lesson-picture"))["y"] <= LOWEST[width]
         expect(card.locator(".hu-marked")).to_have_count(0)
         assert answer_if_asked(page), f"{lesson} asks nothing"
-        open_expander(page, "Show the question again")
+        card.get_by_text("Show the question again").click()
         expect(card.locator(".hu-lesson-picture")).to_be_visible()
         expect(card.locator(".hu-hidden")).to_have_count(0)
         if lesson == "umbrella":

@@ -58,3 +58,23 @@ def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPag
     page.go_back()
     wait_for_address(page, "/", text=TEXT)
     expect(page.locator(".hu-glance textarea")).to_have_value(TEXT)
+
+    page.goto(f"{bundled_app}/learn?lesson=meeting")
+    card = page.locator(".hu-lesson")
+    expect(card).to_contain_text("Lesson 4")
+    wait_for_script_run(page)
+    entries = page.evaluate("history.length")
+    for number, (button, lesson) in enumerate(
+        (("Skip", "Lesson 5"), ("Previous", "Lesson 4")), start=1
+    ):
+        card.get_by_role("button", name=button).click()
+        expect(card).to_contain_text(lesson)
+        wait_until(page, f"history.length === {entries + number}")
+        wait_for_script_run(page)
+        assert page.evaluate("history.length") == entries + number
+    page.go_back()
+    expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
+    expect(card).to_contain_text("Lesson 5")
+    wait_for_script_run(page)
+    page.go_back()
+    expect(card).to_contain_text("Lesson 4")

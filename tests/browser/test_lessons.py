@@ -7,55 +7,79 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.live_app import wait_for_script_run
-from transformer.ui.base.registry import PAGES, path
-from transformer.ui.widgets.lessons.course import CORE
-
-
-def wait_for_lesson(page: Page, number: int) -> None:
-    """Wait until this lesson is fully drawn."""
-    expect(page.locator(".st-key-lesson")).to_contain_text(f"Lesson {number} of {len(CORE)}")
-    wait_for_script_run(page)
+from transformer.lessons.course import CORE
+from transformer.ui.base.registry import BY_PATH, PAGES
 
 
 def answer_if_asked(page: Page) -> bool:
     """Answer, or show the answer; return whether there was a question."""
-    options = page.locator(".st-key-lesson-options button")
-    show_button = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
-    missing = page.locator(".st-key-lesson").get_by_text("No model here shows this")
+    card = page.locator(".hu-lesson")
+    options = card.locator(".hu-lesson-option")
+    show_button = card.get_by_role("button", name="Show the answer")
+    missing = card.get_by_text("No model here shows this")
     options.or_(show_button).or_(missing).first.wait_for()
     if missing.count():
         return False
     (options.first if options.count() else show_button).click()
-    # It says whether the answer is right.
-    expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
+    expect(card.locator(".hu-lesson-answer")).to_have_count(1)  # says whether the answer is right
     wait_for_script_run(page)
     return True
 
 
 def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> None:
-    page.goto(bundled_app)
-    page.get_by_role("button", name="Begin with the first lesson").click()
+    page.goto(f"{bundled_app}/learn")
+    page.get_by_role("button", name="Start the course").click()
+    card = page.locator(".hu-lesson")
     n_questions = 0
     for number, lesson in enumerate(CORE, start=1):
-        wait_for_lesson(page, number)
-        expect(page.locator(".st-key-lesson")).to_contain_text(lesson.title)
-        expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(0)
+        expect(card).to_contain_text(f"Lesson {number} of {len(CORE)}")
+        expect(card).to_contain_text(lesson.title)
+        expect(card.locator(".hu-lesson-answer")).to_have_count(0)
         if answer_if_asked(page):
             n_questions += 1
-            expect(page.get_by_role("heading", level=1)).to_have_text(
-                PAGES[lesson.page].heading or PAGES[lesson.page].title
-            )
+            shown = PAGES[BY_PATH[lesson.page]]
+            expect(page.get_by_role("heading", level=1)).to_have_text(shown.heading or shown.title)
             expect(page).to_have_url(
-                re.compile(rf"/{path(lesson.page)}\?(.*&)?lesson={lesson.name}(&|$)")
+                re.compile(rf"/{lesson.page}\?(.*&)?lesson={lesson.name}(&|$)")
             )
             answers = "The one answer is" if n_questions == 1 else f"of {n_questions} answers"
-            expect(page.locator(".st-key-lesson")).to_contain_text(answers)
-        page.locator(".st-key-lesson-next button").click()
+            expect(card).to_contain_text(answers)
+        card.locator(".hu-lesson-next").click()
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
     expect(page.get_by_text(f"{n_questions} of {len(CORE)} lessons done")).to_be_visible()
     expect(page.get_by_text(CORE[0].takeaway)).to_be_visible()
-    # A reload is another session of the same visitor.
-    page.reload()
+    page.reload()  # the answers are kept in the browser
     expect(page.get_by_text(f"{n_questions} of {len(CORE)} lessons done")).to_be_visible()
-    page.get_by_role("button", name="Reset answers").click()
+    page.get_by_role("button", name="Start again").click()
     expect(page.get_by_text(f"0 of {len(CORE)} lessons done")).to_be_visible()
+
+
+def test_a_link_to_an_answer_opens_the_question_and_an_answer_to_find_is_checked(
+    bundled_app: str, page: Page
+) -> None:
+    page.goto(f"{bundled_app}/inside?lesson=norm&box=encoder.self_attn.norm")
+    page.wait_for_url(re.compile(r"/learn\?(.*&)?lesson=norm"))
+    card = page.locator(".hu-lesson")
+    expect(card.locator(".hu-lesson-option").first).to_be_visible()
+    page.goto(f"{bundled_app}/?lesson=off&depth=off")
+    card.get_by_role("button", name="Check").click()
+    expect(card).to_contain_text("No head is switched off yet")
+    card.get_by_role("button", name="Show the answer").click()
+    page.wait_for_url(re.compile(r"off=c\d"))
+    card.get_by_role("button", name="Check").click()
+    expect(card).to_contain_text("Correct. Without these heads the translation is")
+    page.goto(f"{bundled_app}/?lesson=77")
+    expect(card).to_contain_text("There is no lesson “77”. The first lesson is “umbrella”.")
+
+
+def test_a_lesson_that_the_chosen_model_does_not_show_uses_another(
+    bundled_app: str, page: Page
+) -> None:
+    page.goto(f"{bundled_app}/learn?lesson=crossing&model=en-de")
+    card = page.locator(".hu-lesson")
+    expect(card).to_contain_text("no head shows two neighbouring words in the opposite order")
+    card.locator(".hu-lesson-option").first.click()
+    expect(card).to_contain_text("Other lessons open with the chosen model again.")
+    assert "model=en-de" not in page.url
+    card.locator(".hu-lesson-next").click()
+    page.wait_for_url(re.compile(r"model=en-de.*lesson=bag"))

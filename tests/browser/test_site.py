@@ -15,8 +15,8 @@ from tests.live_app import http_server
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.app_folders import APP_FOLDER
+from transformer.lessons import course
 from transformer.ui.base.registry import PAGES
-from transformer.ui.widgets.lessons import course
 
 TEXT = "Who gave you that blue book?"
 

@@ -8,13 +8,15 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.api.model_description import PARALLEL_EXAMPLES
-from transformer.ui.widgets.lessons import course
-from transformer.ui.widgets.lessons.browser_questions import case_data, read_reply
-from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, Question
+from transformer.api.models import Model
+from transformer.lessons import course
+from transformer.lessons.lesson import Lesson, Option
+from transformer.text.sentences import PARALLEL_EXAMPLES
+from transformer.ui.site.live_lessons import packed_case
 
 DENO = Path(sys.executable).with_name("deno")
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -66,13 +68,39 @@ def lesson_replies(cases: Sequence[bytes]) -> list[dict[str, Any]]:
     return replies
 
 
-_answers: dict[Hashable, Question | str] = {}
+@dataclass(frozen=True)
+class FoundQuestion:
+    """A question as the client gets it; `client/trace/questions/case.js` describes its parts."""
+
+    answer: str
+    options: tuple[Option, ...]
+    correct: int
+    exhibit: str
+    picture: dict[str, Any] | None
+    start_fields: dict[str, Any]
+    answer_fields: dict[str, Any]
+    verdicts: dict[str, list[list[tuple[bool, str]]]] | None
+    unchanged: str
 
 
-def browser_answer(lesson: Lesson, case: LessonCase) -> Question | str:
-    """Return what the browser makes of a lesson's case: the question, or why there is none."""
-    key = (lesson.name, case.model.hash, case.text, case.exact)
+def found_question(data: dict[str, Any]) -> FoundQuestion:
+    names = {"startFields": "start_fields", "answerFields": "answer_fields"}
+    fields = {names.get(name, name): value for name, value in data.items()}
+    return FoundQuestion(
+        **{**fields, "options": tuple(Option(**option) for option in fields["options"])}
+    )
+
+
+_answers: dict[Hashable, FoundQuestion | str] = {}
+
+
+def browser_answer(
+    lesson: Lesson, model: Model, text: str, *, exact: bool = False
+) -> FoundQuestion | str:
+    """Return the question that the browser makes, or the reason why there is none."""
+    key = (lesson.name, model.hash, text, exact)
     if key not in _answers:
-        [reply] = lesson_replies([case_data(lesson, case)])
-        _answers[key] = read_reply(reply)
+        [reply] = lesson_replies([packed_case(lesson, model, text, exact=exact)])
+        has_question = "question" in reply
+        _answers[key] = found_question(reply["question"]) if has_question else str(reply["missing"])
     return _answers[key]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.figures.fake_traces import HOSTILE
 from transformer.figures.inline_markdown import html_of
 from transformer.figures.site_pages import AnswerChoice, CourseStep, ViewLink, index_page, step_page
-from transformer.ui.widgets.lessons.course import LESSONS
+from transformer.lessons.course import LESSONS
 
 ALLOWED_TAGS = {"b", "i", "code", "span", "sub", "sup"}
 

@@ -21,7 +21,6 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
-from tests.figures.deno import browser_answer
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.in_process import in_process_executor
 from transformer.figures.packing import unpack
@@ -32,7 +31,6 @@ from transformer.ui.base.streamlit_fixes import install
 from transformer.ui.services import live_jobs, memory_cache, shared
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.widgets.frame import WORD_JOINER
-from transformer.ui.widgets.lessons import browser_questions
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
@@ -54,7 +52,7 @@ def run_program(code: str) -> dict[str, Any]:
     return namespace | {"printed": printed.getvalue()}
 
 
-FRAME = ("frame", "seeit", "lesson")
+FRAME = ("frame", "lesson")
 
 
 def browser_views(app: AppTest) -> list[Any]:
@@ -196,12 +194,6 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     shared.close_all()
     st.cache_resource.clear()
     memory_cache.results.clear()
-
-
-@pytest.fixture
-def browser_questions_answered(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the questions that the browser makes, before a page is drawn."""
-    monkeypatch.setattr(browser_questions, "stored", browser_answer)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,7 +14,6 @@ from tests.pages.class_visits import (
     field,
     follow,
     follow_link,
-    heading,
     join_as_student,
     lead,
     only_class,
@@ -24,14 +24,10 @@ from tests.pages.class_visits import (
     with_visitor_id,
 )
 from tests.pages.conftest import ROOT, Visit, messages, send_choice, view
-from transformer.ui.base.registry import CLASS, PAGES
+from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import handle, news
-from transformer.ui.widgets.lessons.course import BY_NAME
-from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
-from transformer.ui.widgets.lessons.progress import _KEY as guesses_key
-from transformer.ui.widgets.lessons.progress import Guess
 
 CHECKPOINTS = ROOT / "checkpoints"
 pytestmark = pytest.mark.usefixtures("token")
@@ -114,71 +110,43 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     assert only_class().members() == ()
 
 
-@pytest.mark.usefixtures("browser_questions_answered")
-def test_a_question_is_answered_together(visit: Visit) -> None:
+def lesson_class(app: AppTest) -> dict[str, Any]:
+    """Return what the lesson's card knows of the class."""
+    [card] = [e.proto for e in app.get("bidi_component") if e.proto.id.endswith("-lesson-card")]
+    state: dict[str, Any] = json.loads(card.json)["class"]
+    return state
+
+
+def test_a_lesson_is_answered_together(visit: Visit) -> None:
     name = "umbrella"
-    question = prepared(
-        BY_NAME[name], AvailableModels({"en-fr": CHECKPOINTS / "en-fr"}, "")
-    ).question
-    assert question is not None
-    labels = [option.label for option in question.options]
-    wrong = (question.correct + 1) % len(labels)
-    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
+    teacher = open_as_teacher(visit)
     classroom = only_class()
-    ann = join_as_student(visit, classroom, "Ann", folder=CHECKPOINTS)
+    ann = join_as_student(visit, classroom, "Ann")
     follow_link(teacher, "app.py")
     send_choice(teacher, "frame", page="learn", params={"lesson": name})
     lead(teacher)
     rerun(teacher)
-    assert "**0 of 1** have answered" in progress_texts(teacher)
-    assert not [
-        element for element in teacher.button if element.key and element.key.startswith("guess-")
-    ]
-
+    assert lesson_class(teacher)["teaches"]
     follow(ann)
-    press(ann, f"guess-{name}-{wrong}")
-    assert "Your answer" in page_markdown(ann)
-    assert question.answer not in page_markdown(ann)
-    assert classroom.answers(name) == {wrong: 1}
-    bob = join_as_student(visit, classroom, folder=CHECKPOINTS)
+    assert view(ann).lesson == name
+    assert lesson_class(ann)["led"]
+
+    send_choice(ann, "lesson-card", answer={"lesson": name, "option": 1})
+    assert classroom.answers(name) == {1: 1}
+    bob = join_as_student(visit, classroom)
     follow(bob)
-    press(bob, f"guess-{name}-{question.correct}")
+    send_choice(bob, "lesson-card", answer={"lesson": name, "option": 2})
+    send_choice(bob, "lesson-card", show=name)  # only the teacher can
     rerun(teacher)
-    assert "**2 of 2** have answered" in progress_texts(teacher)
-    # The class can see the teacher's screen, so it shows how many have answered, but not what.
-    assert not [bar for bar in progress(teacher) if bar.text.split(" · ")[0] in labels]
-    assert all(f"- {label}" in page_markdown(teacher) for label in labels)
-    assert "Bob" not in page_markdown(teacher)
+    # The class can see the teacher's screen: how many have answered, but not what.
+    assert lesson_class(teacher)["members"] == 2
+    assert lesson_class(teacher)["answers"] == {name: {"count": 2, "counts": [], "shown": False}}
 
-    press(teacher, "Show the answers")
-    bars = [bar for bar in progress(teacher) if " · " in bar.text]
-    assert [bar.value for bar in bars] == [
-        50 if option in (wrong, question.correct) else 0 for option in range(len(labels))
-    ]
-    assert question.answer in page_markdown(teacher)
-    assert heading(teacher) == PAGES[BY_NAME[name].page].heading
-    lead(teacher)
-    for app in (ann, bob):
-        follow(app)
-        assert heading(app) == heading(teacher)
-        assert question.answer in page_markdown(app)
-    assert f"Not quite. You chose: {labels[wrong]}" in page_markdown(ann)
-    assert "**Correct.**" in page_markdown(bob)
-    assert f"**{labels[wrong]}**" not in page_markdown(bob)
-
-
-@pytest.mark.usefixtures("browser_questions_answered")
-def test_a_class_asks_also_in_a_browser_where_an_earlier_group_has_answered(visit: Visit) -> None:
-    name = "umbrella"
-    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
-    ann = join_as_student(visit, only_class(), "Ann", folder=CHECKPOINTS)
-    ann.session_state[guesses_key] = {name: Guess("an umbrella", True)}
-    follow_link(teacher, "app.py")
-    send_choice(teacher, "frame", page="learn", params={"lesson": "umbrella"})
-    lead(teacher)
-    follow(ann)
-    press(ann, f"guess-{name}-0")
-    assert only_class().answers(name) == {0: 1}
+    send_choice(teacher, "lesson-card", show=name)
+    for app in (teacher, ann, bob):
+        rerun(app)
+        answers = lesson_class(app)["answers"]
+        assert answers == {name: {"count": 2, "counts": [0, 1, 1, 0], "shown": True}}
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

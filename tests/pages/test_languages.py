@@ -11,10 +11,11 @@ from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
 from tests.pages.conftest import Visit, messages
-from transformer.api.model_description import PARALLEL_EXAMPLES, describe_model
+from transformer.api.model_description import describe_model
 from transformer.exchange import import_folder
 from transformer.figures.figure1 import STOPS
 from transformer.text.languages import front_matter
+from transformer.text.sentences import PARALLEL_EXAMPLES
 from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.inside import SECTION_LABELS, TOPIC_LABELS
 from transformer.ui.pages.research import EXPERIMENTS

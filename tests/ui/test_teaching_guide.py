@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from transformer.ui.base.registry import page_name
+from transformer.lessons.course import CORE, EXTRA, minutes, number
+from transformer.lessons.lesson import Lesson
+from transformer.ui.base.registry import BY_PATH, page_name
 from transformer.ui.pages.inside import TABS
-from transformer.ui.widgets.lessons.course import CORE, EXTRA, minutes, number
-from transformer.ui.widgets.lessons.lesson import Lesson
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
@@ -24,8 +24,8 @@ def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
     first."""
     rows = []
     for lesson in lessons:
-        name = page_name(lesson.page, lesson.depth)
-        if tab := lesson.view.get("tab"):
+        name = page_name(BY_PATH[lesson.page], lesson.depth)
+        if tab := lesson.fields.get("tab"):
             name = f"{name}: {TABS[tab]}"
         rows.append((f"{number(lesson)}. {lesson.title}", f"{lesson.minutes:g}", name))
     return rows

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.api.model_description import EXAMPLE
 from transformer.api.requests import (
     ABLATIONS,
     DECODING,
@@ -20,6 +19,7 @@ from transformer.api.requests import (
 )
 from transformer.figures.state import FIELDS, Field
 from transformer.measures.head_codes import HEADS_FORM
+from transformer.text.sentences import EXAMPLE
 
 DEPTHS = {
     "bands": "Bands",

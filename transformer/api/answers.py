@@ -172,7 +172,7 @@ def importance(visitor: str, model: Model, request: SentenceRequest) -> list[tup
         losses = sentence_importances(model.translator, traced)
         return [(write_heads([head]), loss) for head, loss in losses.items()]
 
-    return _cached(visitor, ("importance", model.hash, traced.src_ids, traced.predicted_ids), make)
+    return cached(visitor, ("importance", model.hash, traced.src_ids, traced.predicted_ids), make)
 
 
 def cells(visitor: str, model: Model, request: CellsRequest) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def cells(visitor: str, model: Model, request: CellsRequest) -> dict[str, Any]:
     effects: list[list[float]] = []
     if request.row >= 0:
         key = ("cells", model.hash, traced.src_ids, traced.predicted_ids, head, request.row)
-        effects = _cached(
+        effects = cached(
             visitor,
             key,
             lambda: blank_cells(model.translator, traced, head, [request.row]).effects.tolist(),
@@ -335,12 +335,12 @@ def _word_alternatives(
     search = changes.options(request)
     key = ("alternatives", model.hash, request.text, *sorted(search.items()), request.changes)
     translation = trace.translation
-    return _cached(
+    return cached(
         visitor, key, lambda: word_alternatives(model.translator, translation, hooks=hooks)
     )
 
 
-def _cached(visitor: str, key: Hashable, make: Callable[[], Value]) -> Value:
+def cached(visitor: str, key: Hashable, make: Callable[[], Value]) -> Value:
     """Return the cached result, or compute it once for all that wait for it, in a slot."""
 
     def make_in_slot() -> Value:

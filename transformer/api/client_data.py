@@ -76,6 +76,7 @@ def listed_models(models: Mapping[str, ListedModel], visitor: str) -> dict[str, 
                 data[name] = {
                     **_listed_model(listed.path, *_stamps(listed.path)),
                     "label": model_list.label(name, listed),
+                    "is_run": listed.is_run,
                     "in_menu": not listed.is_run or visitor in listed.holders,
                     "prepared": {"text": None},
                 }

@@ -9,34 +9,9 @@ from typing import Any
 
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text.languages import Languages, language_name
+from transformer.text.sentences import EXAMPLE, EXAMPLES, EXTRA_EXAMPLES, PARALLEL_EXAMPLES
 from transformer.training.run_config import RunConfig, TaskRun
 from transformer.training.run_folder import RunFolder
-
-EXAMPLE = "I am a student."
-EXAMPLES = (
-    EXAMPLE,
-    "She has never seen the sea.",
-    "If it rains, we will stay at home.",
-    "Who gave you that red umbrella?",
-)
-PARALLEL_EXAMPLES = {
-    "en": EXAMPLES,
-    "fr": (
-        "Je suis étudiant.",
-        "Elle n'a jamais vu la mer.",
-        "S'il pleut, nous resterons à la maison.",
-        "Qui t'a donné ce parapluie rouge ?",
-    ),
-    "de": (
-        "Ich bin Student.",
-        "Sie hat das Meer noch nie gesehen.",
-        "Wenn es regnet, bleiben wir zu Hause.",
-        "Wer hat dir diesen roten Regenschirm gegeben?",
-    ),
-}
-"""The same example sentences, in the same order, in each language."""
-EXTRA_EXAMPLES = {("en", "de"): ("He says that he has bought a house.",)}
-"""Further examples for one language pair: a German subordinate clause with the verb at its end."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +47,7 @@ class ModelDescription:
     def browser_data(self) -> dict[str, Any]:
         """Return what the browser's text field needs to know, in the app and on the static site."""
         return {
+            "kind": self.kind,
             "reads": self.source,
             "writes": self.target,
             "languages": list(self.languages or ("", "")),

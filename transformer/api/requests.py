@@ -240,6 +240,19 @@ class CellsRequest(SentenceRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class QuestionRequest(ModelRequest):
+    """The question of a lesson that Python makes.
+
+    Attributes:
+        lesson: its name.
+        exact: whether to name tokens as the model does.
+    """
+
+    lesson: str = accepts(title(20))
+    exact: bool = accepts(flag(), False)
+
+
+@dataclass(frozen=True, kw_only=True)
 class TraceRequest(SentenceRequest):
     """A translation with tensors of the model.
 

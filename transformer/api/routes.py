@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import transformer
-from transformer.api import answers, client_data, models
+from transformer.api import answers, client_data, lesson_questions, models
 from transformer.api.addresses import known_addresses
 from transformer.api.requests import (
     METHODS,
@@ -29,6 +29,7 @@ from transformer.api.requests import (
     GlanceRequest,
     ModelRequest,
     PartRequest,
+    QuestionRequest,
     SentenceRequest,
     TraceRequest,
 )
@@ -69,11 +70,15 @@ KINDS = {
     "ask/importance": Kind(SentenceRequest, answers.importance),
     "ask/cells": Kind(CellsRequest, answers.cells),
     "ask/case": Kind(SentenceRequest, answers.case),
+    "ask/question": Kind(QuestionRequest, lesson_questions.question),
     "translate": Kind(SentenceRequest, answers.translate),
     "trace": Kind(TraceRequest, answers.trace),
 }
 """The requests to a model, by their paths below `/api/`."""
-NEVER_REPLACED = ("ask/load", "ask/part", "ask/cells", "ask/case", "ask/file", "translate", "trace")
+NEVER_REPLACED = (
+    *("ask/load", "ask/part", "ask/cells", "ask/case", "ask/question", "ask/file"),
+    *("translate", "trace"),
+)
 """Requests of which one tab may need several at the same time."""
 _threads = ThreadPoolExecutor(THREADS, "api")
 
@@ -142,8 +147,10 @@ async def _answer(request: Request) -> Response:
     visitor = sent_id(request.scope["headers"]) or _visitor_by_address(request)
     if name == "models":
         return JSONResponse(await _compute(request, visitor, name, lambda: _models(visitor)))
+    if name == "lessons":
+        return JSONResponse(lesson_questions.course_data())
     if name not in KINDS:
-        known = ", ".join(["models", *KINDS])
+        known = ", ".join(["models", "lessons", *KINDS])
         raise Refusal(f"There is no request {quoted(name)}; there is {known}.", 404)
     if request.method != "POST":
         raise Refusal(f"Send the fields of {name} as JSON with the method POST.", 405)

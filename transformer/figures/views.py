@@ -26,7 +26,6 @@ COMPONENTS = {
     "headgrid": "views/grids",
     "wall": "views/grids",
     "frame": "app/frame",
-    "seeit": "app/frame",
     "classroom": "app/frame",
     "lesson": "app/learn",
 }

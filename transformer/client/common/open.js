@@ -30,15 +30,20 @@ export function currentPlace() {
 export const openPlace = (page, params = {}) =>
   !document.dispatchEvent(new CustomEvent(OPEN_EVENT, { detail: { page, params }, cancelable: true }));
 
-// `open(place)` is called for each place to open, and returns whether it opens it; then no other listener is asked.
-/** @param {(place: { page: string, params: Record<string, string> | null }) => boolean} open @returns {() => void} which ends it */
-export function onOpenPlace(open) {
+// `open(place)` is called for each place to open, and returns whether it opens it; then no other listener is asked. The
+// frame, which opens every place, is asked last.
+/**
+ * @param {(place: { page: string, params: Record<string, string> | null }) => boolean} open
+ * @param {boolean} isLast
+ * @returns {() => void} which ends it
+ */
+export function onOpenPlace(open, isLast = false) {
   const listener = (event) => {
     if (event.defaultPrevented || !open(event.detail)) return;
     event.preventDefault();
   };
-  document.addEventListener(OPEN_EVENT, listener);
-  return () => document.removeEventListener(OPEN_EVENT, listener);
+  document.addEventListener(OPEN_EVENT, listener, !isLast);
+  return () => document.removeEventListener(OPEN_EVENT, listener, !isLast);
 }
 
 // `moved()` is called whenever the address has changed.

@@ -61,10 +61,18 @@ interface CellsRequest extends SentenceRequest {
 interface LessonRequest extends ModelRequest {
   lesson: string;
   texts: string[]; // the question is about the first that shows what the lesson asks about
+  exact?: boolean; // whether to name tokens as the model does
+}
+
+// A question that Python makes.
+interface QuestionRequest extends ModelRequest {
+  lesson: string;
+  exact?: boolean; // whether to name tokens as the model does
 }
 
 interface Requests {
   models: Record<string, never>;
+  lessons: Record<string, never>;
   load: ModelRequest;
   glance: GlanceRequest;
   explore: ExploreRequest;
@@ -73,6 +81,7 @@ interface Requests {
   file: FileRequest;
   importance: SentenceRequest;
   cells: CellsRequest;
+  translate: SentenceRequest;
   lesson: LessonRequest;
   packedLesson: { lesson: string; bytes: Uint8Array }; // a lesson's sentence that the page has packed
 }
@@ -82,6 +91,7 @@ type QuestionReply = { question?: Question; missing?: string }; // or why the se
 
 interface Answers {
   models: SiteData;
+  lessons: Course;
   load: LoadedModel;
   glance: Uint8Array; // packed: trace, alternatives, unknown words
   explore: { bytes: Uint8Array; refused: string }; // packed, and why a token cannot be forced
@@ -90,8 +100,34 @@ interface Answers {
   file: Blob;
   importance: [string, number][]; // code of a head, and how much less probable the translation is without it, in nats
   cells: { norms: number[]; effects: number[][] }; // of all cells of the head; of the cells of the row, by token
+  translate: { text: string };
   lesson: QuestionReply & { text?: string };
   packedLesson: QuestionReply;
+}
+
+// A step of the course, as transformer/lessons/lesson.py describes it.
+interface Lesson {
+  name: string;
+  title: string;
+  picture: string;
+  part: string;
+  minutes: number;
+  page: string;
+  text: string;
+  question: string;
+  takeaway: string;
+  section: string;
+  fields: Record<string, string | number>;
+  sentences: string[];
+  task: string;
+  misprint: string;
+  in_place: boolean;
+  extra: boolean;
+}
+
+interface Course {
+  lessons: Lesson[];
+  end: string; // the name of the last page of the course in addresses
 }
 
 // What is known of a model once it is loaded.
@@ -104,6 +140,7 @@ interface LoadedModel {
 // A model as the client lists it.
 interface ModelInfo {
   label: string;
+  kind: string; // what it reads: the name of a training task, the code of a language, or "" for English
   reads: string;
   writes: string;
   languages: string[]; // codes of both; "" for models of symbols
@@ -114,6 +151,7 @@ interface ModelInfo {
   aligner_agreement: { agreement: number; sentences: number; source: string } | null;
   weights?: number; // how many
   prepared: { text: string | null; picture?: string }; // the first picture, if the page contains it
+  is_run?: boolean; // trained on this server
   in_menu?: boolean; // false for other visitors' runs, which only links name
   browser_bytes?: number | null; // size of the files with which a browser can run the model itself; null if it cannot
 }

@@ -2,10 +2,10 @@
 // of the visitor. A request is sent again until the server answers, so that a page goes on after a restart.
 
 import { unpackCase } from "../trace/questions/case.js";
-import { questionOf } from "../trace/questions/questions.js";
+import { questionOf, QUESTIONS } from "../trace/questions/questions.js";
 import { headerOf, unpack } from "../trace/packing.js";
 
-const PARALLEL_KINDS = ["models", "load", "part", "cells", "file"]; // a newer request does not replace an older one
+const PARALLEL_KINDS = ["models", "lessons", "load", "part", "cells", "file", "translate"]; // a newer request does not replace an older one
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000]; // before a request is sent again
 const TEMPORARY = [408, 429, 502, 503, 504]; // statuses after which it is
 const REPLACED = 409;
@@ -44,6 +44,8 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
   /** @type {Record<keyof Requests, (request: any, signal: AbortSignal) => Promise<any>>} */
   const handlers = {
     models: async (_, signal) => JSON.parse(await text("models", null, signal)),
+    lessons: async (_, signal) => JSON.parse(await text("lessons", null, signal)),
+    translate: async (request, signal) => JSON.parse(await text("translate", request, signal)),
 
     async load(request, signal) {
       const loaded = JSON.parse(await text("ask/load", request, signal));
@@ -68,12 +70,16 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
     importance: async (request, signal) => JSON.parse(await text("ask/importance", request, signal)),
     cells: async (request, signal) => JSON.parse(await text("ask/cells", request, signal)),
 
-    // The server sends traces, and the question is made here.
-    async lesson({ model, lesson, texts }, signal) {
+    // The server sends traces, and the question is made here, if it is about a picture of a trace.
+    async lesson({ model, lesson, texts, exact = false }, signal) {
+      if (!Object.hasOwn(QUESTIONS, lesson)) {
+        return JSON.parse(await text("ask/question", { model, lesson, exact }, signal));
+      }
       const translate = async (text_) => JSON.parse(await text("translate", { model, text: text_ }, signal)).text;
       let missing = "";
       for (const sentence of texts) {
-        const { makeCase } = unpackCase(await bytes("ask/case", { model, text: sentence }, signal), translate);
+        const packed = await bytes("ask/case", { model, text: sentence }, signal);
+        const { makeCase } = unpackCase(packed, translate, exact);
         const reply = await questionOf(lesson, makeCase);
         if (reply.question) return { text: sentence, question: reply.question };
         missing ||= reply.missing;

@@ -163,6 +163,11 @@ const handlers = {
     return { result: { norms: [...norms.values], effects } };
   },
 
+  async translate(request) {
+    const { text } = await getTrace(await getTranslator(request.model), request);
+    return { result: { text } };
+  },
+
   // A lesson's question about the sentence that its page has packed, which needs no model.
   async packedLesson({ lesson, bytes }) {
     return { result: await questionOf(lesson, unpackCase(bytes).makeCase) };
@@ -186,7 +191,8 @@ async function lessonCase(request) {
   const translator = await getTranslator(request.model);
   const translate = async (text) => (await getTrace(translator, { ...request, text })).text;
   const trace = await getTrace(translator, request);
-  return () => new LessonCase(trace, { aligner: site.models[request.model].aligner, translate });
+  const { aligner } = site.models[request.model];
+  return () => new LessonCase(trace, { aligner, exact: request.exact, translate });
 }
 
 // The model, loaded once; a failed attempt is reported to the page and can be repeated.

@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
 from transformer.api import routes as api
+from transformer.lessons import course
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server import security
 from transformer.ui.server.allocator import return_freed_memory, trim
@@ -29,7 +30,6 @@ from transformer.ui.services import (
     trace_cache,
     view_scripts,
 )
-from transformer.ui.widgets.lessons import course
 
 TRIM_SECONDS = 5
 

@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,17 +34,17 @@ from transformer.figures.site_pages import (
     index_page,
     step_page,
 )
+from transformer.figures.state import DEFAULTS
 from transformer.figures.trainer_page import CLINIC, clinic_page, trainer_page
 from transformer.figures.views import shared_files
 from transformer.jobs import shipped
+from transformer.lessons import course
+from transformer.lessons.lesson import Lesson
 from transformer.text.files import new_folder
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.view_scripts import training_files
-from transformer.ui.site.live_lessons import lesson_data
-from transformer.ui.widgets.lessons import course
-from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase
-from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
+from transformer.ui.site.live_lessons import PreparedLesson, fits, lesson_data, prepared
 
 TITLE = "A course through the Transformer"
 LEAD = (
@@ -69,9 +70,8 @@ def write_site(
         FileExistsError: if `destination` exists.
         ValueError: if there is no translation checkpoint.
     """
-    checkpoints = models.checkpoints()
-    available = AvailableModels(checkpoints, "", shipped=models.shipped_folder())
-    translators = [*available.models("")]
+    available = _available_models()
+    translators = [model for model in available if fits(model, "")]
     if not translators:
         raise ValueError(f"{models.folder()} contains no checkpoint that translates")
     with new_folder(destination) as folder:
@@ -153,7 +153,7 @@ def _write(folder: Path, file: str, content: str | bytes) -> None:
 
 def course_step(
     lesson: Lesson,
-    available: AvailableModels,
+    available: Sequence[Model],
     models_here: Sequence[Model],
     models_data: Mapping[str, Any],
     films: Mapping[str, ViewLink],
@@ -180,18 +180,18 @@ def course_step(
             return None
         return replace(step, site=models_data, live=lesson_data(lesson, models_here[0])), ""
     prepared_lesson = prepared(lesson, available)
+    if prepared_lesson is None:
+        return None
     question, model = prepared_lesson.question, prepared_lesson.model
     sentence = f"“{prepared_lesson.text}”"
-    if question is None or model is None:
-        return None
     content, view_link, start_link = _answer_page(prepared_lesson), None, None
     if content:
         view_link = ViewLink(f"views/{lesson.name}.html", sentence)
     elif lesson.depth and model in models_here:
-        view_link = ViewLink(_view_address(prepared_lesson, model, answered=True), sentence)
+        view_link = ViewLink(_view_address(prepared_lesson, answered=True), sentence)
         if lesson.in_place:
             title = f"Switch heads off: {sentence} →"
-            start_link = ViewLink(_view_address(prepared_lesson, model, answered=False), title)
+            start_link = ViewLink(_view_address(prepared_lesson, answered=False), title)
     elif lesson.name == FILM_LESSON:
         view_link = films.get(model.name)
     choices = [
@@ -213,12 +213,12 @@ def course_step(
     return answered, content
 
 
-def _view_address(prepared_lesson: PreparedLesson, model: Model, *, answered: bool) -> str:
+def _view_address(prepared_lesson: PreparedLesson, *, answered: bool) -> str:
     """Return the address of the first page with the lesson's view."""
-    params = prepared_lesson.view_for(answered).to_params()
-    params |= {"model": model.name, "text": prepared_lesson.text}
-    del params["lesson"]  # only the app shows a lesson beside the view
-    return live_address(params)
+    fields = {name: str(value) for name, value in prepared_lesson.fields(answered=answered).items()}
+    return live_address(
+        {**fields, "model": prepared_lesson.model.name, "text": prepared_lesson.text}
+    )
 
 
 def group_by_part(
@@ -233,13 +233,24 @@ def group_by_part(
 
 def _answer_page(prepared_lesson: PreparedLesson) -> str:
     """Return a page with the explorer that shows the answer of a question about two sentences."""
-    model, view = prepared_lesson.model, prepared_lesson.view_for(answered=True)
-    if model is None or prepared_lesson.lesson.depth != "heads":
+    model, fields = prepared_lesson.model, prepared_lesson.fields(answered=True)
+    if prepared_lesson.lesson.depth != "heads":
         return ""
-    trace = LessonCase(model, prepared_lesson.text).trace
-    other = LessonCase(model, view.other).trace
+    trace, other = (
+        trace_cache.greedy(model, text).trace for text in (prepared_lesson.text, fields["other"])
+    )
     sides = [PackedTrace(trace, "A", model.name), PackedTrace(other, "B", model.name)]
-    return explorer_page(sides, view.explorer(), trace.source, model.aligner)
+    state = {name: value for name, value in fields.items() if name in DEFAULTS}
+    return explorer_page(sides, {**DEFAULTS, **state}, trace.source, model.aligner)
+
+
+def _available_models() -> list[Model]:
+    """Return the models of checkpoints and included example runs that can be opened."""
+    loaded = []
+    for name, path in models.checkpoints().items():
+        with suppress(OSError, ValueError):
+            loaded.append(models.load(name, path))
+    return loaded
 
 
 LIVE_TITLE = "Heads Up: see attention"

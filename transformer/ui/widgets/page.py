@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 import torch
 
-from transformer.api.model_description import EXAMPLE, ModelDescription, describe_model
+from transformer.api.model_description import ModelDescription, describe_model
 from transformer.cancellation import cancelled_by
 from transformer.text.door import (
     accepts,
@@ -25,12 +25,13 @@ from transformer.text.door import (
     text,
     title,
 )
+from transformer.text.sentences import EXAMPLE
 from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH, CLASS, HOME, PAGES, page_name, path
 from transformer.ui.services import downloads, models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
-from transformer.ui.widgets import class_line, class_question, display_names, lessons, views
+from transformer.ui.widgets import class_line, class_question, display_names, lesson_card, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.frame import as_sentence, plain
 
@@ -39,7 +40,9 @@ torch.set_num_threads(1)
 # does not speed up, and other sessions need the cores. Torch gives
 # this number to every new thread, so it must not be set in a session. Training and measurements run
 # in separate processes.
-_STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
+_STYLE, _LESSON, _LARGE = (
+    Path(__file__).with_name(name) for name in ("frame.css", "lesson-card.css", "frame-large.css")
+)
 SECONDS_PER_DAY = 24 * 3600
 MODEL_WIDTH = {False: 186, True: 250}
 """Width in pixels of the model menu, by whether everything is drawn larger; `model_list.MAX_LABEL`
@@ -130,7 +133,6 @@ def _frame(file: str) -> Iterator[list[str]]:
         st.switch_page(requested[0], query_params=requested[1])
     problems = state.open_address(file)
     downloads.begin_run()
-    lessons.open_requested(file)
     st.set_page_config(
         page_title="Heads Up" if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
     )
@@ -170,7 +172,7 @@ def _rerun_after_reconnect() -> None:
 @cache
 def _style(large: bool) -> str:
     """Return all styles as one element: fewer or more before a fragment would move it."""
-    files = [_STYLE, _LARGE] if large else [_STYLE]
+    files = [_STYLE, _LESSON, _LARGE] if large else [_STYLE, _LESSON]
     return f"<style>{''.join(file.read_text(encoding='utf-8') for file in files)}</style>"
 
 
@@ -197,8 +199,8 @@ def _draw_top(file: str, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
     class_line.show(file)
     class_question.card(file)
-    if file not in (CLASS, "pages/learn.py") and (problem := lessons.show(file)):
-        problems.append(problem)
+    if file not in (CLASS, "pages/learn.py"):
+        lesson_card.mount(file)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)
 

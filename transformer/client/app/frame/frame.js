@@ -100,7 +100,7 @@ export function frameView(root, report) {
   const endOpening = onOpenPlace((place) => {
     report({ ...place, origin: currentPlace() });
     return true;
-  });
+  }, true);
   return {
     show,
     close() {

@@ -1,29 +1,96 @@
-// The question of a lesson, made from the packed trace of its sentence and sent to the page, and its picture; or the
-// picture of a question that Python has made. The answer is hidden in the picture until the page shows it.
+// Lessons in the app, mounted by Streamlit on every page: the card of the open lesson, and on the page Learn the list.
+// The address says which lesson is open; nothing here causes a rerun, except in a class, whose answers go to the server.
 
 import { el } from "../../common/base.js";
-import { lessonPicture } from "./lesson-picture.js";
-import { unpackCase } from "../../trace/questions/case.js";
-import { questionOf } from "../../trace/questions/questions.js";
+import { splitAddress } from "../../common/address.js";
+import { currentPlace, onOpenPlace, onPlace } from "../../common/open.js";
+import { makeServerEngine } from "../../engine/server.js";
+import { makeGuesses } from "./guesses.js";
+import { lessonCard } from "./lesson-card.js";
+import { lessonList } from "./lesson-list.js";
+import { LEARN } from "./lesson-places.js";
+
+const SHOWN = "lesson"; // data attribute of the element around the view, "card" or "list", for the style of the page
 
 export function lessonView(root, report) {
-  const node = el("div", { class: "hu hu-lesson" });
+  const problem = el("p", { class: "hu-note", role: "status" });
+  const node = el("div", { class: "hu hu-lessons-view" }, problem);
   root.append(node);
-  let showCount = 0;
+  /** @type {any} */
+  let data = null;
+  let draw = () => {};
+  let ends = [];
 
-  async function show(data) {
-    const number = ++showCount;
-    const { header, makeCase } = unpackCase(data);
-    if (header.picture) return node.replaceChildren(lessonPicture(header.picture, header.answered));
-    const reply = await questionOf(header.lesson, makeCase);
-    if (number !== showCount) return; // newer data
-    node.replaceChildren();
-    const { picture, ...question } = reply.question ?? { picture: null };
-    if (picture) node.append(lessonPicture(picture, header.answered));
-    if (!header.known) {
-      report({ text: header.trace.source, model: header.model, ...reply, ...(reply.question ? { question } : {}) });
-    }
+  function mark(hasCard) {
+    const { host } = root.getRootNode();
+    if (!host) return;
+    if (data.page === LEARN) host.dataset[SHOWN] = "list";
+    else if (hasCard) host.dataset[SHOWN] = "card";
+    else delete host.dataset[SHOWN];
   }
 
-  return { show, close: () => {} };
+  function start() {
+    const { base } = splitAddress(location.href, Object.keys(data.titles));
+    const { ask: askServer } = makeServerEngine(base, (loading) => {
+      problem.textContent = loading.problem ?? "";
+    });
+    const ask = withMemory(askServer);
+    const guesses = makeGuesses();
+    const place = () => ({ ...currentPlace(), page: data.page });
+    const card = lessonCard(node, {
+      ask,
+      place,
+      guesses,
+      getClass: () => data.class && { ...data.class, send: report },
+      onVisible: mark,
+    });
+    const list = data.page === LEARN
+      ? lessonList(node, { ask, place, guesses, titles: () => data.titles, openLesson: card.openLesson })
+      : null;
+    draw = () => {
+      if (currentPlace().page !== data.page) return; // this page is being left
+      problem.textContent = "";
+      for (const part of [card, list]) {
+        part?.draw().catch((error) => {
+          problem.textContent = error.message;
+        });
+      }
+    };
+    ends = [onPlace(draw)];
+    if (data.page === LEARN) ends.push(onOpenPlace(openHere));
+  }
+
+  // Open another place of this page; the clinic is another page in all but its address.
+  function openHere({ page, params }) {
+    if (page !== LEARN || !params || params.clinic || data.class) return false; // the server leads a class
+    const query = new URLSearchParams(params).toString();
+    history.pushState(null, "", location.pathname + (query ? `?${query}` : ""));
+    draw();
+    root.getRootNode().host?.closest("[data-testid=stMain]")?.scrollTo(0, 0);
+    return true;
+  }
+
+  return {
+    // `page`: the path of the page; `titles`: of all pages, by path; `class`: `ClassState` of lesson-card.js, or null.
+    show(shown) {
+      data = shown;
+      if (!ends.length) start();
+      draw();
+    },
+    close() {
+      for (const end of ends) end();
+      ends = [];
+    },
+  };
+}
+
+// `ask` that asks for the course and the models only once.
+/** @param {Engine["ask"]} ask @returns {Engine["ask"]} */
+function withMemory(ask) {
+  const answers = new Map();
+  return (kind, request) => {
+    if (kind !== "lessons" && kind !== "models") return ask(kind, request);
+    if (!answers.has(kind)) answers.set(kind, ask(kind, request));
+    return answers.get(kind);
+  };
 }

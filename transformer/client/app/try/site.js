@@ -11,6 +11,7 @@ const NO_TRAINED_MODEL =
 // The site's data of a model that this browser has trained.
 const trainedModel = ({ config, symbols, safetensors, title, examples }) => ({
   label: `${title} (trained in this browser)`,
+  kind: "trained",
   reads: "",
   writes: "",
   languages: ["", ""],

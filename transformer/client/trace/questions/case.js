@@ -25,9 +25,10 @@ import { mergeWords, plainWords, wordNumbers } from "../words.js";
  */
 /**
  * A question about one sentence. If the answer is to be found in the view, it has no `options`; `verdicts` then tell for
- * every head, [kind][layer][head], whether it is right, and why.
+ * every head, [kind][layer][head], whether it is right, and why; or the view has to show another translation than
+ * `unchanged`.
  * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any,
- *   verdicts: Record<string, [boolean, string][][]> | null, picture: Picture | null }} Question
+ *   verdicts: Record<string, [boolean, string][][]> | null, unchanged: string, picture: Picture | null }} Question
  */
 
 // The sentence does not show what the lesson is about; the message says why.
@@ -44,6 +45,7 @@ export const question = (parts) => ({
   startFields: {},
   answerFields: {},
   verdicts: null,
+  unchanged: "",
   picture: null,
   ...parts,
 });
@@ -137,11 +139,15 @@ class TraceWords {
 }
 
 // The case that Python has packed for a lesson (api/answers.py), and its header.
-/** @param {Uint8Array} bytes @param {((text: string) => Promise<string>) | null} translate for a case without translations */
-export function unpackCase(bytes, translate = null) {
+/**
+ * @param {Uint8Array} bytes
+ * @param {((text: string) => Promise<string>) | null} translate for a case without translations
+ * @param {boolean | null} exactNames for a case that does not say how to name tokens
+ */
+export function unpackCase(bytes, translate = null, exactNames = null) {
   const { header, parts } = unpack(bytes);
   const makeCase = () => {
-    const { translations, aligner, exact } = header;
+    const { translations, aligner, exact = exactNames } = header;
     const trace = {
       ...unpackTrace(header.trace, (name) => parts.get(name)),
       config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },

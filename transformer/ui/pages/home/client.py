@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from transformer.lessons.course import LESSONS
 from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH, CLASS, PAGES, path
 from transformer.ui.widgets import views
-from transformer.ui.widgets.lessons.course import LESSONS
 
 
 def show() -> None:
@@ -27,7 +27,7 @@ def _places() -> list[dict[str, object]]:
     first = LESSONS[0]
     lesson = {"lesson": first.name}
     places = [
-        _place(path(first.question_page), "Begin with the first lesson →", **lesson),
+        _place(first.question_page, "Begin with the first lesson →", **lesson),
         *(
             _place(path(file), page.link_text, page.summary.format(lessons=len(LESSONS)))
             for file, page in PAGES.items()

@@ -15,21 +15,14 @@ from transformer.classroom.tab_runs import read_solved_cases
 from transformer.ui.base import visitor
 from transformer.ui.services import live_classes
 from transformer.ui.widgets import frame, views
-from transformer.ui.widgets.lessons.lesson import LIST_PAGE
 
 KEY = "clinic"
-
-
-def link() -> None:
-    """Draw a link to the clinic."""
-    frame.page_link(
-        LIST_PAGE, "Broken Transformers: find the mistake from what you see →", clinic=1
-    )
+PAGE_FILE = "pages/learn.py"
 
 
 def show() -> None:
     """Draw the clinic."""
-    frame.page_link(LIST_PAGE, "← All lessons", clinic=0)
+    frame.page_link(PAGE_FILE, "← All lessons", clinic=0)
     st.header("Bug clinic", anchor=False)
     views.training_component("clinic")(key=KEY, data={}, on_choice_change=_take_report)
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
-from transformer.api.model_description import EXAMPLES
-from transformer.ui.base.registry import HOME
-from transformer.ui.widgets.lessons import interventions, mathematics, mistakes
-from transformer.ui.widgets.lessons.extra_lessons import (
+from transformer.lessons import interventions, mathematics, mistakes
+from transformer.lessons.extra_lessons import (
     EXTRA,
     FIND_MISTAKE,
-    INSIDE,
     MATHEMATICS,
     MISTAKES,
 )
-from transformer.ui.widgets.lessons.lesson import Lesson
+from transformer.lessons.lesson import INSIDE, TRAIN, TRY, Lesson
+from transformer.text.sentences import EXAMPLES
 
 EVERYDAY_SENTENCES = EXAMPLES[1:]
 
@@ -24,19 +22,13 @@ CORE = (
         picture="90000 09000 00900 00900 00090 00009",
         part="First look",
         minutes=1.5,
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=(
             "My sister lost her umbrella.",
             "Mary forgot her umbrella.",
             "He took her umbrella.",
             "Tom lost his umbrella.",
-        ),
-        counterparts=(
-            "My sister lost his umbrella.",
-            "Mary forgot his umbrella.",
-            "He took his umbrella.",
-            "Tom lost her umbrella.",
         ),
         text=(
             "The model writes its translation one word at a time. For each word it looks at all "
@@ -53,8 +45,8 @@ CORE = (
         part="First look",
         minutes=1,
         section="3.2.1",
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=EVERYDAY_SENTENCES,
         text=(
             "How much attention a token gets is a number, its **weight**. Tokens are words, parts "
@@ -71,8 +63,8 @@ CORE = (
         part="First look",
         minutes=1.5,
         section="3",
-        page=HOME,
-        depth="steps",
+        page=TRY,
+        fields={"depth": "steps"},
         text=(
             "The **encoder** reads the whole sentence at once. The **decoder** writes the "
             "translation one token at a time, and reads the tokens that it has already written."
@@ -87,10 +79,9 @@ CORE = (
         part="Queries and keys",
         minutes=2,
         section="3.2.1",
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=EVERYDAY_SENTENCES,
-        sites=("decoder.layers.{}.cross_attn.hook_scores",),
         text=(
             "Where do the weights come from? The position that writes has a **query**, which says "
             "what it looks for. Each position that was read has a **key**, which says what it "
@@ -106,8 +97,8 @@ CORE = (
         part="Heads",
         minutes=2,
         section="3.2.2",
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         in_place=True,
         sentences=(*EVERYDAY_SENTENCES, "I am a student."),
         text=(
@@ -127,8 +118,8 @@ CORE = (
         picture="000009 000008 000008 000009 000009 000008",
         part="Heads",
         minutes=1,
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=(
             *EVERYDAY_SENTENCES,
             "I am a student.",
@@ -149,8 +140,8 @@ CORE = (
         part="The mask",
         minutes=1,
         section="3.2.3",
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=EVERYDAY_SENTENCES,
         text=(
             "The decoder also attends to its own translation. During training the whole "
@@ -169,8 +160,8 @@ CORE = (
         part="Cross-attention",
         minutes=1.5,
         section="3.2.3",
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=(
             "Who gave you that red umbrella?",
             "Tom lost his umbrella.",
@@ -193,7 +184,7 @@ CORE = (
         minutes=1.5,
         section="3.5",
         page=INSIDE,
-        view={"tab": "positions"},
+        fields={"tab": "positions"},
         sentences=(ORDER_PAIR[0],),
         text=(
             "Each position has its own vector, its **positional encoding**, which is added to the "
@@ -212,7 +203,7 @@ CORE = (
         minutes=1,
         section="3.5",
         page=INSIDE,
-        view={"tab": "positions", "topic": "waves"},
+        fields={"tab": "positions", "topic": "waves"},
         text=(
             "The positional encodings are sine and cosine waves, like the hands of a clock: short "
             "waves distinguish neighbouring positions, long ones the beginning of a text from its "
@@ -228,8 +219,8 @@ CORE = (
         picture="747474 474747 740474 474747 747474 474747",
         part="Interventions",
         minutes=2,
-        page=HOME,
-        depth="off",
+        page=TRY,
+        fields={"depth": "off"},
         in_place=True,
         sentences=(EVERYDAY_SENTENCES[1], EVERYDAY_SENTENCES[0], EVERYDAY_SENTENCES[2]),
         text=(
@@ -247,7 +238,7 @@ CORE = (
         part="Training",
         minutes=2,
         section="5.3",
-        page="pages/train.py",
+        page=TRAIN,
         task="reverse",
         sentences=("a b c d e f", "d h c a", "f e d c b"),
         text=(
@@ -266,7 +257,7 @@ CORE = (
         minutes=1,
         section="3.2.1",
         page=INSIDE,
-        view={"tab": "why", "part": "scores"},
+        fields={"tab": "why", "part": "scores"},
         text=(
             "The longer queries and keys are, the larger their dot products become. The softmax of "
             "large scores puts nearly all weight on one key: it **saturates**, and its gradient is "
@@ -284,7 +275,7 @@ CORE = (
         minutes=1,
         section="3.5",
         page=INSIDE,
-        view={"tab": "positions", "topic": "waves", "waves": "8,9"},
+        fields={"tab": "positions", "topic": "waves", "waves": "8,9"},
         text=(
             "The sine and cosine of a pair rotate together: a shift by k positions is a rotation "
             "by one angle, the same at every position. For this reason the authors hoped that a "
@@ -303,7 +294,7 @@ CORE = (
         minutes=1,
         section="3.2",
         page=INSIDE,
-        view={"box": "decoder.cross_attn.heads", "layer": 0},
+        fields={"box": "decoder.cross_attn.heads", "layer": 0},
         text=(
             "Attention uses three vectors per token: query, key and **value**. Query and key give "
             "a score, the softmax of the scores gives the weights, and the weights are applied to "

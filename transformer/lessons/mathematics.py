@@ -8,7 +8,7 @@ import numpy as np
 
 from transformer.analysis import positions
 from transformer.analysis.table1 import score_scale
-from transformer.ui.widgets.lessons.lesson import (
+from transformer.lessons.lesson import (
     LessonCase,
     LessonUnavailable,
     Option,
@@ -96,10 +96,10 @@ def embedding_scale(case: LessonCase) -> Question:
 
 def highest_loss(case: LessonCase) -> Question:
     """Ask at which position the training loss is highest."""
-    target = case.model.description.translation(case.text)
+    target = case.reference
     if not target:
         raise LessonUnavailable("there is no reference translation into its target language")
-    steps = case.model.translator.trace(case.text, target=target).translation.steps
+    steps = case.translator.trace(case.text, target=target).translation.steps
     order = sorted(range(len(steps)), key=lambda n: steps[n].probability)
     if len(order) < 4:
         raise LessonUnavailable("the reference translation has fewer than four tokens")
@@ -211,7 +211,7 @@ MIN_ORDER_EFFECT = 1e-2
 
 def word_order(case: LessonCase) -> Question:
     """Ask whether an encoder without positions can distinguish two orders of the same words."""
-    translator = case.model.translator
+    translator = case.translator
     if translator.model.config.positions == "none":
         raise LessonUnavailable("it has no positions that could be removed")
     pair = positions.ORDER_PAIR
@@ -265,7 +265,7 @@ def word_order(case: LessonCase) -> Question:
 
 def longest_wave(case: LessonCase) -> Question:
     """Ask how long the longest wave is; computed from the vector of position 1."""
-    config = case.model.translator.model.config
+    config = case.translator.model.config
     if config.positions != "sinusoidal" or config.d_model < 8:
         raise LessonUnavailable("its positions are not sinusoids")
     vectors = case.trace[POSITIONS].astype(np.float64)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from transformer.figures.packed_trace import PackedTrace, aligner_fields
-from transformer.measures.words import plain_words
-from transformer.ui.widgets.lessons.lesson import (
+from transformer.inference import Trace
+from transformer.lessons.lesson import (
     LessonCase,
     LessonUnavailable,
     Option,
@@ -17,6 +17,7 @@ from transformer.ui.widgets.lessons.lesson import (
     escaped,
     table_picture,
 )
+from transformer.measures.words import plain_words
 
 NOUN = "American"
 OTHER_SENTENCE = "She is a student."
@@ -24,8 +25,8 @@ OTHER_SENTENCE = "She is a student."
 
 def changed_words(case: LessonCase) -> Question:
     """Ask which words of the translation change if "He" becomes "She"."""
-    with_she = LessonCase(case.model, "She" + case.text.removeprefix("He"))
-    before, after = _words(case), _words(with_she)
+    with_she = "She" + case.text.removeprefix("He")
+    before, after = _words(case.trace), _words(case.trace_of(with_she))
     if not before or len(before) != len(after):
         raise LessonUnavailable("its translations with he and with she differ in length")
     changes = [first != second for first, second in zip(before, after, strict=True)]
@@ -55,7 +56,7 @@ def changed_words(case: LessonCase) -> Question:
             f"difference: this is a **minimal pair**. English *{NOUN}* has no grammatical "
             f"gender, but its translation does. Does the gender always follow? For "
             f"*{escaped(OTHER_SENTENCE)}* the model writes: "
-            f"{bold(case.model.translator.translate(OTHER_SENTENCE, method='greedy').text)}"
+            f"{bold(case.translator.translate(OTHER_SENTENCE, method='greedy').text)}"
         ),
         picture=table_picture(
             "Words of the translation that are different with She",
@@ -65,19 +66,19 @@ def changed_words(case: LessonCase) -> Question:
             [True],
         ),
         answer_fields={
-            "view": "compare", "kind": "cross", "other": with_she.text, **_aligner(case),
+            "view": "compare", "kind": "cross", "other": with_she, **_aligner(case),
         },
     )  # fmt: skip
 
 
-def _words(case: LessonCase) -> list[str]:
+def _words(trace: Trace) -> list[str]:
     """Return the words of the translation, without punctuation."""
-    return [label for label in plain_words(case.trace.predicted_tokens)[1] if label]
+    return [label for label in plain_words(trace.predicted_tokens)[1] if label]
 
 
 def _aligner(case: LessonCase) -> dict[str, Any]:
     """Return the view's fields of the model's aligner head, or of the clearest head."""
-    fields = aligner_fields(case.model.aligner)
+    fields = aligner_fields(case.aligner)
     if fields is None:
         layer, head = PackedTrace(case.trace).clearest("cross")
         return {"layer": layer, "head": head}

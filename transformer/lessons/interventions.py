@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from transformer.analysis.interventions import switched_off
-from transformer.measures.head_codes import parse_heads, write_heads
-from transformer.measures.kinds import Head
-from transformer.measures.naming import layer_name
-from transformer.ui.services.models import Model
-from transformer.ui.widgets.lessons.lesson import (
+from transformer.lessons.lesson import (
     LessonCase,
     LessonUnavailable,
     Option,
@@ -19,6 +13,9 @@ from transformer.ui.widgets.lessons.lesson import (
     rounded_percent,
     table_picture,
 )
+from transformer.measures.head_codes import write_heads
+from transformer.measures.kinds import Head
+from transformer.measures.naming import layer_name
 
 MIN_SHARE = 0.5
 """Minimum weight of a clear pattern: more than all other tokens together."""
@@ -26,20 +23,8 @@ MIN_SHARE = 0.5
 
 def ablation(case: LessonCase) -> Question:
     """Ask for heads whose ablation changes the translation."""
-    config, source, original = case.model.translator.model.config, case.text, case.trace.text
-    layer, altered = _layer_that_matters(case.model, source, original)
-    off = write_heads([("cross", layer, head) for head in range(config.n_heads)])
-
-    def check(model: Model, view: Any) -> tuple[bool, str]:
-        heads, _ = parse_heads(view.off, model.n_layers, model.n_heads)
-        if not heads:
-            return False, "No head is switched off yet. Click a head, or the name of a layer."
-        translation = _translation_without(model, source, view.off)
-        start = f"Without {len(heads)} head{'' if len(heads) == 1 else 's'} the translation"
-        if translation == original:
-            return False, f"{start} is still the same. Switch off more heads."
-        return True, f"{start} is: {escaped(translation) or '(empty)'}"
-
+    config, original = case.translator.model.config, case.trace.text
+    layer, altered = _layer_that_matters(case, original)
     result = bold(altered.rstrip(".")) if altered else "empty"
     total = 3 * config.n_layers * config.n_heads
     return Question(
@@ -50,28 +35,25 @@ def ablation(case: LessonCase) -> Question:
             "heads may do the same work. To find out whether a head matters, remove it and "
             "compare the outputs."
         ),
-        start_fields={"off": ""},
-        answer_fields={"off": off},
-        check=check,
+        answer_fields={"off": write_heads(_cross_heads(case, layer))},
+        unchanged=original,
     )
 
 
-def _layer_that_matters(model: Model, text: str, original: str) -> tuple[int, str]:
+def _layer_that_matters(case: LessonCase, original: str) -> tuple[int, str]:
     """Return the highest layer whose cross-attention the translation needs, and the translation
     without it. Raises LessonUnavailable if there is none."""
-    for layer in reversed(range(model.n_layers)):
-        heads: list[Head] = [("cross", layer, head) for head in range(model.n_heads)]
-        altered = _translation_without(model, text, write_heads(heads))
+    config = case.translator.model.config
+    for layer in reversed(range(config.n_layers)):
+        hooks = switched_off(config, _cross_heads(case, layer))
+        altered = case.translator.translate(case.text, hooks=hooks).text
         if altered != original:
             return layer, altered
     raise LessonUnavailable("its translation stays the same without any layer of cross-attention")
 
 
-def _translation_without(model: Model, text: str, off: str) -> str:
-    """Return the translation with the heads of the address field `off` set to zero."""
-    heads, _ = parse_heads(off, model.n_layers, model.n_heads)
-    hooks = switched_off(model.translator.model.config, heads)
-    return model.translator.translate(text, hooks=hooks).text
+def _cross_heads(case: LessonCase, layer: int) -> list[Head]:
+    return [("cross", layer, head) for head in range(case.translator.model.config.n_heads)]
 
 
 def reverse(case: LessonCase) -> Question:
@@ -110,5 +92,5 @@ def reverse(case: LessonCase) -> Question:
             weights[: len(symbols), : len(symbols)],
             [[row == 0] for row in range(len(symbols))],
         ),
-        answer_fields={"run": case.model.name},
+        answer_fields={"run": case.model_name},
     )  # fmt: skip

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transformer.api.model_description import EXAMPLE
-from transformer.inference import Trace
+from transformer.analysis.alignment.aligner_head import AlignerHead
+from transformer.inference import Trace, Translator
 from transformer.measures import naming
-from transformer.ui.base.address import View
-from transformer.ui.base.registry import PAGES
-from transformer.ui.services import trace_cache
-from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import CachedTrace
+from transformer.text.sentences import EXAMPLE
 
-LIST_PAGE = "pages/learn.py"
-"""The page of the list; it asks every question whose own page would reveal the answer."""
+TRY, INSIDE, TRAIN, LEARN = "", "inside", "train", "learn"
+"""Paths of pages. Learn asks every question whose own page would reveal the answer."""
 
 
 class LessonUnavailable(Exception):
@@ -32,21 +28,23 @@ class LessonCase:
     """A model and one sentence of a lesson.
 
     Attributes:
-        exact: whether to name tokens, layers and heads as the model does (`measures.naming`).
+        trace_of: returns the model's greedy translation of a text, with all activations.
+        aligner: the model's measured aligner head. model_name: its name in addresses.
+        reference: a reference translation of the sentence, "" if there is none.
+        exact: whether to name tokens as the model does (`measures.naming`).
     """
 
-    model: Model
+    translator: Translator
     text: str
+    trace_of: Callable[[str], Trace]
+    aligner: AlignerHead | None = None
+    model_name: str = ""
+    reference: str = ""
     exact: bool = False
 
     @cached_property
     def trace(self) -> Trace:
-        """The model's greedy translation of the sentence, with all activations."""
-
-        def read() -> CachedTrace:
-            return CachedTrace(self.model.translator.trace(self.text, method="greedy"))
-
-        return trace_cache.get_or_make(("lesson", self.model.hash, self.text), read).trace
+        return self.trace_of(self.text)
 
     def names(self, tokens: Sequence[str]) -> list[str]:
         return naming.token_names(tokens, self.exact)
@@ -83,8 +81,7 @@ class Question:
         picture: `table_picture` above the question.
         start_fields: fields of the page while the question is open; answer_fields: the fields
             that show the answer.
-        check: for something to find on the page: takes the model and the page's view, returns
-            whether the view shows it, and an explanation. It must not keep a model alive.
+        unchanged: the translation that the visitor has to change on the page, as plain text.
     """
 
     answer: str
@@ -94,7 +91,21 @@ class Question:
     picture: Mapping[str, Any] | None = None
     start_fields: Mapping[str, Any] = field(default_factory=dict)
     answer_fields: Mapping[str, Any] = field(default_factory=dict)
-    check: Callable[[Model, Any], tuple[bool, str]] | None = None
+    unchanged: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as `client/trace/questions/case.js` describes it."""
+        return {
+            "answer": self.answer,
+            "options": [asdict(option) for option in self.options],
+            "correct": self.correct,
+            "exhibit": self.exhibit,
+            "picture": self.picture,
+            "startFields": dict(self.start_fields),
+            "answerFields": dict(self.answer_fields),
+            "verdicts": None,
+            "unchanged": self.unchanged,
+        }
 
 
 @dataclass(frozen=True)
@@ -106,14 +117,12 @@ class Lesson:
         picture: of the list, as `figures.lesson_thumbnail` reads it; of the lesson's sentence and
             en-fr if the question is about attention.
         part: the part of the course; minutes: how long the step takes.
-        page: the file of the page that shows the answer; `depth`: of the page Try; `view`: its
-            fields that differ from their defaults.
+        page: the path of the page that shows the answer; `fields`: of its address, where they
+            differ from the defaults.
         text, question: Markdown.
         takeaway: one sentence for the summary at the end.
         build: makes the question. Raises LessonUnavailable if the case does not show it. None if
             `client/trace/questions/` makes it, since it is about a picture drawn from the trace.
-        sites: names of tensors that it needs besides the weights, with `{}` for the layer.
-        counterparts: for each sentence one whose translation it compares.
         section: of the paper.
         sentences: tried in this order; the first that shows the phenomenon is used.
         task: "" for models that translate from English, else the training task whose models are
@@ -133,11 +142,8 @@ class Lesson:
     question: str
     takeaway: str
     build: Callable[[LessonCase], Question] | None = None
-    sites: tuple[str, ...] = ()
-    counterparts: tuple[str, ...] = ()
     section: str = ""
-    depth: str = ""
-    view: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
     sentences: tuple[str, ...] = (EXAMPLE,)
     task: str = ""
     misprint: str = ""
@@ -145,27 +151,39 @@ class Lesson:
     extra: bool = False
 
     @property
+    def depth(self) -> str:
+        """The depth of the page Try; "" for other pages."""
+        return str(self.fields.get("depth", ""))
+
+    @property
     def question_page(self) -> str:
-        """The file of the page that asks the question."""
-        return self.page if self.in_place else LIST_PAGE
+        """The path of the page that asks the question."""
+        return self.page if self.in_place else LEARN
 
-    def view_for(self, model: str, text: str, question: Question | None, answered: bool) -> View:
-        """Return the view of the lesson before or after its answer may be seen.
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the client knows of the lesson."""
+        names = (
+            *("name", "title", "picture", "part", "minutes", "page", "text", "question"),
+            *("takeaway", "section", "fields", "sentences", "task", "misprint", "in_place"),
+            "extra",
+        )
+        return {name: getattr(self, name) for name in names}
 
-        Args:
-            model: the checkpoint's name in the address; "" is the default checkpoint.
-            text: the sentence; question: built on it, None if no model shows the phenomenon.
+    def question_of(self, make_case: Callable[[str], LessonCase]) -> tuple[str, Question]:
+        """Return the first sentence that shows the phenomenon, and the question about it.
+
+        Raises:
+            LessonUnavailable: if none does; the message says why the first one does not.
         """
-        shared: dict[str, Any] = {"lesson": self.name, "model": model}
-        if not answered and not self.in_place:
-            return PAGES[LIST_PAGE].view(**shared)
-        depth = {"depth": self.depth} if self.depth else {}
-        fields = depth | dict(self.view) | dict(question.start_fields if question else {})
-        if answered and question:
-            fields |= question.answer_fields
-        if not self.task:
-            shared["text"] = text
-        return PAGES[self.page].view(**{**shared, **fields})
+        if self.build is None:
+            raise ValueError(f"The client makes the question of the lesson {self.name!r}.")
+        reasons = []
+        for text in self.sentences:
+            try:
+                return text, self.build(make_case(text))
+            except LessonUnavailable as reason:
+                reasons.append(reason)
+        raise reasons[0]
 
 
 def table_picture(

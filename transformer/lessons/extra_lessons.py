@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.ui.base.registry import HOME
-from transformer.ui.widgets.lessons import mathematics, minimal_pair, mistakes
-from transformer.ui.widgets.lessons.lesson import Lesson
+from transformer.lessons import mathematics, minimal_pair, mistakes
+from transformer.lessons.lesson import INSIDE, TRAIN, TRY, Lesson
 
-INSIDE = "pages/inside.py"
 MATHEMATICS, MISTAKES = "The mathematics", "Common mistakes"
 FIND_MISTAKE = "What is wrong in this line, taken from study notes?"
 
@@ -18,8 +16,8 @@ EXTRA = (
         part="Comparing two sentences",
         minutes=1,
         extra=True,
-        page=HOME,
-        depth="heads",
+        page=TRY,
+        fields={"depth": "heads"},
         sentences=(f"He isn't an {minimal_pair.NOUN}.",),
         text=(
             "In French and German, nouns have a grammatical gender, and other words agree with it. "
@@ -39,7 +37,7 @@ EXTRA = (
         extra=True,
         section="3.1",
         page=INSIDE,
-        view={"section": "training"},
+        fields={"section": "training"},
         text=(
             "During training the decoder reads the reference translation, shifted right by one "
             "position and with the start token in front. At every position it has to predict the "
@@ -58,7 +56,7 @@ EXTRA = (
         extra=True,
         section="3.4",
         page=INSIDE,
-        view={"box": "encoder.embed.tokens"},
+        fields={"box": "encoder.embed.tokens"},
         text=(
             "Each token has a row in the embedding matrix. The same matrix turns the decoder's "
             "last vector into a score for every token. When it serves as the embedding, its rows "
@@ -77,7 +75,7 @@ EXTRA = (
         extra=True,
         section="3.1",
         page=INSIDE,
-        view={"box": "encoder.self_attn.norm", "layer": 0},
+        fields={"box": "encoder.self_attn.norm", "layer": 0},
         text=(
             "The output of a sublayer is added to its input (a residual connection), so signal and "
             "gradient always have a path around the sublayer. Then LayerNorm scales the sum to "
@@ -96,7 +94,7 @@ EXTRA = (
         extra=True,
         section="4",
         page=INSIDE,
-        view={"tab": "why", "part": "table", "n": 64, "d": 512},
+        fields={"tab": "why", "part": "table", "n": 64, "d": 512},
         text=(
             "A recurrent layer processes one position after another, and a convolution sees a few "
             "neighbours. Self-attention connects all positions in one step, but its cost grows "
@@ -116,7 +114,7 @@ EXTRA = (
         extra=True,
         section="3.1",
         page=INSIDE,
-        view={"section": "training", "target": "Je suis étudiant."},
+        fields={"section": "training", "target": "Je suis étudiant."},
         text=(
             "Each row of the training table is one prediction: given the tokens so far, which "
             "comes next?"
@@ -138,7 +136,7 @@ EXTRA = (
         extra=True,
         section="3.2.2",
         page=INSIDE,
-        view={"box": "encoder.self_attn.key", "layer": 0},
+        fields={"box": "encoder.self_attn.key", "layer": 0},
         text=(
             "Each head computes its queries, keys and values with three matrices. In the encoder "
             "all three are applied to the same vectors, so only the matrices distinguish a query "
@@ -158,7 +156,7 @@ EXTRA = (
         extra=True,
         section="3.2.2",
         page=INSIDE,
-        view={"box": "encoder.self_attn.output", "layer": 0},
+        fields={"box": "encoder.self_attn.output", "layer": 0},
         text=(
             "The outputs of all heads are concatenated. One more matrix maps them to a vector with "
             "d_model numbers."
@@ -177,7 +175,7 @@ EXTRA = (
         extra=True,
         section="3.2.3",
         page=INSIDE,
-        view={"box": "decoder.self_attn.mask", "layer": 0},
+        fields={"box": "decoder.self_attn.mask", "layer": 0},
         text=(
             "During training the decoder reads the whole translation, but must not see the token "
             "that it has to predict. The mask removes later positions before the softmax."
@@ -195,9 +193,8 @@ EXTRA = (
         minutes=1,
         extra=True,
         section="3.2.3",
-        page=HOME,
-        depth="heads",
-        view={"view": "heatmap", "kind": "cross"},
+        page=TRY,
+        fields={"depth": "heads", "view": "heatmap", "kind": "cross"},
         text=(
             "The encoder attends to the source, the decoder to what it has written. In "
             "cross-attention (encoder–decoder attention) the decoder attends to the encoder's "
@@ -218,9 +215,8 @@ EXTRA = (
         minutes=1,
         extra=True,
         section="3.2.3",
-        page=HOME,
-        depth="heads",
-        view={"view": "heatmap", "kind": "cross"},
+        page=TRY,
+        fields={"depth": "heads", "view": "heatmap", "kind": "cross"},
         text=(
             "In self-attention queries and keys come from the same sequence. A decoder layer has "
             "two attention sublayers, and only one of them is self-attention."
@@ -238,7 +234,7 @@ EXTRA = (
         extra=True,
         section="3.3",
         page=INSIDE,
-        view={"box": "encoder.ffn.hidden", "layer": 0},
+        fields={"box": "encoder.ffn.hidden", "layer": 0},
         text=(
             "After attention has mixed positions, a small network is applied to each position "
             "separately, the same one everywhere: a linear map to more dimensions, a ReLU, and a "
@@ -257,7 +253,7 @@ EXTRA = (
         minutes=1,
         extra=True,
         section="5.3",
-        page="pages/train.py",
+        page=TRAIN,
         task="reverse",
         sentences=("a b c d e f",),
         text=(

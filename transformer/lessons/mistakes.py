@@ -6,7 +6,7 @@ import numpy as np
 
 from transformer.analysis import positions
 from transformer.figures.packed_trace import PackedTrace
-from transformer.ui.widgets.lessons.lesson import (
+from transformer.lessons.lesson import (
     LessonCase,
     LessonUnavailable,
     Option,
@@ -22,7 +22,7 @@ VALUE_ROW = 2
 
 
 def cosine_exponent(case: LessonCase) -> Question:
-    d_model = case.model.translator.model.config.d_model
+    d_model = case.translator.model.config.d_model
     d_model += d_model % 2
     paper, misprint = (
         positions.pair_residuals(formula(4 * d_model, d_model), 1).max()
@@ -157,7 +157,7 @@ def key_matrix(case: LessonCase) -> Question:
 
 
 def output_matrix_shape(case: LessonCase) -> Question:
-    config = case.model.translator.model.config
+    config = case.translator.model.config
     d_model, n_heads = config.d_model, config.n_heads
     outputs = case.trace["encoder.layers.0.self_attn.hook_heads"][:, 0, :N_NUMBERS]
     return Question(

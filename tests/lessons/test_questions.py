@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,24 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.figures.deno import browser_answer, lesson_replies
+import transformer.ui.pages  # noqa: F401 - registers the pages
+from tests.figures.deno import FoundQuestion, browser_answer, found_question, lesson_replies
+from transformer.analysis.interventions import switched_off
 from transformer.api.address_fields import DEPTHS
+from transformer.api.lesson_questions import lesson_case
+from transformer.api.models import Model, load
+from transformer.inference import Trace
+from transformer.lessons.course import BY_NAME, CORE, END, EXTRA, LESSONS, minutes
+from transformer.lessons.lesson import LEARN, TRY, Lesson, LessonUnavailable
+from transformer.measures.head_codes import parse_heads
 from transformer.measures.words import words
 from transformer.ui.base.address import View
-from transformer.ui.base.registry import HOME, PAGES
-from transformer.ui.services.models import Model, load
-from transformer.ui.widgets.lessons import browser_questions
-from transformer.ui.widgets.lessons.browser_questions import case_data, read_reply
-from transformer.ui.widgets.lessons.course import (
-    BY_NAME,
-    CORE,
-    END,
-    EXTRA,
-    LESSONS,
-    minutes,
-)
-from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
-from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
+from transformer.ui.base.registry import BY_PATH, PAGES
+from transformer.ui.site.live_lessons import packed_case
 
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 FOLDERS = {
@@ -40,44 +36,51 @@ FOLDERS = {
 }
 
 
+@dataclass(frozen=True)
+class Case:
+    """A sentence of a lesson with one model."""
+
+    model: Model
+    text: str
+
+    @property
+    def trace(self) -> Trace:
+        return lesson_case("", self.model, self.text).trace
+
+
 @pytest.fixture(scope="module")
 def models() -> dict[str, Model]:
     return {name: load(name, path) for name, path in FOLDERS.items()}
 
 
-@pytest.fixture
-def browser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answer at once, as the browser does."""
-    monkeypatch.setattr(browser_questions, "stored", browser_answer)
+_prepared: dict[tuple[str, str], tuple[Case, FoundQuestion] | str] = {}
 
 
-_prepared: dict[tuple[str, str], tuple[LessonCase, Question] | str] = {}
-
-
-def prepare(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
+def prepare(lesson: Lesson, model: Model) -> tuple[Case, FoundQuestion] | str:
     """Return the first suitable sentence of the lesson and its question, or what is missing."""
     if (lesson.name, model.name) not in _prepared:
         _prepared[lesson.name, model.name] = _build_question(lesson, model)
     return _prepared[lesson.name, model.name]
 
 
-def question_of(lesson: Lesson, case: LessonCase) -> Question | str:
+def question_of(
+    lesson: Lesson, model: Model, text: str, *, exact: bool = False
+) -> FoundQuestion | str:
     """Return the question that Python or the browser makes, or the reason why there is none."""
     if lesson.build is None:
-        return browser_answer(lesson, case)
+        return browser_answer(lesson, model, text, exact=exact)
     try:
-        return lesson.build(case)
+        return found_question(lesson.build(lesson_case("", model, text, exact=exact)).to_dict())
     except LessonUnavailable as reason:
         return str(reason)
 
 
-def _build_question(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
+def _build_question(lesson: Lesson, model: Model) -> tuple[Case, FoundQuestion] | str:
     missing = ""
     for text in lesson.sentences:
-        case = LessonCase(model, text)
-        answer = question_of(lesson, case)
-        if isinstance(answer, Question):
-            return case, answer
+        answer = question_of(lesson, model, text)
+        if isinstance(answer, FoundQuestion):
+            return Case(model, text), answer
         missing = missing or answer
     return missing
 
@@ -86,7 +89,7 @@ def suitable_models(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
     return [model for model in models.values() if model.description.kind == lesson.task]
 
 
-def questions_of(name: str, models: dict[str, Model]) -> Iterator[tuple[LessonCase, Question]]:
+def questions_of(name: str, models: dict[str, Model]) -> Iterator[tuple[Case, FoundQuestion]]:
     """Return the lesson's question for every suitable model."""
     for model in suitable_models(BY_NAME[name], models):
         result = prepare(BY_NAME[name], model)
@@ -101,17 +104,17 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
     assert all(lesson.extra for lesson in EXTRA)
     assert len(BY_NAME) == len(LESSONS) == len({lesson.title for lesson in LESSONS})
     assert sum(bool(lesson.misprint) for lesson in LESSONS) >= 9
-    assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {"pages/learn.py"}
-    assert all((lesson.page == HOME) == (lesson.depth in DEPTHS) for lesson in LESSONS)
-    assert len({(lesson.page, lesson.depth, lesson.view.get("tab")) for lesson in LESSONS}) >= 7
+    assert {lesson.page for lesson in LESSONS} <= BY_PATH.keys() - {LEARN}
+    assert all((lesson.page == TRY) == (lesson.depth in DEPTHS) for lesson in LESSONS)
+    assert len({(lesson.page, lesson.depth, lesson.fields.get("tab")) for lesson in LESSONS}) >= 7
     pattern = View.fields()["lesson"].form[0]
     assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, END))
     assert not {END, ""} & BY_NAME.keys()
 
 
 def test_a_mistake_is_not_asked_next_to_its_answer() -> None:
-    assert all(lesson.question_page == "pages/learn.py" for lesson in LESSONS if lesson.misprint)
-    assert all(lesson.question_page in (lesson.page, "pages/learn.py") for lesson in LESSONS)
+    assert all(lesson.question_page == LEARN for lesson in LESSONS if lesson.misprint)
+    assert all(lesson.question_page in (lesson.page, LEARN) for lesson in LESSONS)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -130,7 +133,7 @@ def test_a_question_is_complete_or_says_what_is_missing(
         assert "nan" not in question.answer.split()
         labels = [option.label for option in question.options]
         assert len(labels) == len(set(labels))
-        if question.check is None:
+        if not lesson.in_place:
             assert 2 <= len(labels) <= 4
             without_feedback = [
                 n for n, option in enumerate(question.options) if not option.feedback
@@ -139,7 +142,7 @@ def test_a_question_is_complete_or_says_what_is_missing(
         else:
             assert not labels
         for fields in (question.start_fields, question.answer_fields):
-            view = PAGES[lesson.page].view(**{**lesson.view, **fields})
+            view = PAGES[BY_PATH[lesson.page]].view(**{**lesson.fields, **fields})
             view_fields = view.fields()
             assert all(view_fields[name].read(getattr(view, name)) is not None for name in fields)
 
@@ -170,7 +173,7 @@ def test_every_question_made_in_python_has_a_picture_with_hidden_cells(
             assert question.picture["hidden"] or not is_complete, lesson.name
 
 
-def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
+def word_weights(case: Case, question: FoundQuestion) -> dict[str, float]:
     """Sum the weights of the answer's row for every source word."""
     trace, fields = case.trace, question.answer_fields
     row = int(str(fields["tokens"]).removeprefix("q"))
@@ -224,9 +227,8 @@ def test_token_names_follow_the_setting(models: dict[str, Model]) -> None:
             labels = [option.label for option in question.options]
             all_text = " ".join([question.answer, question.exhibit, *labels, lesson.text])
             assert not re.search("▁|</?s>", all_text + lesson.misprint), lesson.name
-    exact_case = LessonCase(models["en-fr"], "I am a student.", exact=True)
-    exact = question_of(BY_NAME["row"], exact_case)
-    assert isinstance(exact, Question)
+    exact = question_of(BY_NAME["row"], models["en-fr"], "I am a student.", exact=True)
+    assert isinstance(exact, FoundQuestion)
     assert "`▁student`" in exact.exhibit
     assert "`</s>`" in exact.exhibit
 
@@ -260,17 +262,18 @@ WORDS = [
 @settings(max_examples=10, deadline=None)
 def test_sentences_agree_with_the_numbers_beside_them(words_drawn: list[str]) -> None:
     """Of random sentences: what an answer says follows from the numbers that the lesson shows."""
-    case = LessonCase(load("en-fr", FOLDERS["en-fr"]), f"{' '.join(words_drawn).capitalize()}.")
+    case = Case(load("en-fr", FOLDERS["en-fr"]), f"{' '.join(words_drawn).capitalize()}.")
     lessons = [BY_NAME["meeting"], BY_NAME["steps"]]
-    replies = lesson_replies([case_data(lesson, case) for lesson in lessons])
-    scores, steps = map(read_reply, replies)
-    if isinstance(scores, Question):
-        check_scores(scores)
-    if isinstance(steps, Question):
-        check_steps(case, steps)
+    scores, steps = lesson_replies(
+        [packed_case(lesson, case.model, case.text) for lesson in lessons]
+    )
+    if "question" in scores:
+        check_scores(found_question(scores["question"]))
+    if "question" in steps:
+        check_steps(case, found_question(steps["question"]))
 
 
-def check_scores(question: Question) -> None:
+def check_scores(question: FoundQuestion) -> None:
     text = question.exhibit.replace("−", "-")
     scores = [float(number) for number in re.findall(r"` (-?\d+\.\d\d)", text)]
     shares = sorted(math.exp(number) for number in scores)
@@ -282,7 +285,7 @@ def check_scores(question: Question) -> None:
     assert float(factor.replace(",", "")) == pytest.approx(math.exp(float(gap)), rel=0.05)
 
 
-def check_steps(case: LessonCase, question: Question) -> None:
+def check_steps(case: Case, question: FoundQuestion) -> None:
     tokens = case.trace.predicted_tokens
     assert question.answer.startswith(f"{len(tokens)} times")
     rows = re.findall(r"into (\d+) rows", question.answer)
@@ -305,17 +308,25 @@ def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]
         assert weights[rows[0]].argmax() > weights[rows[-1]].argmax()
 
 
-@pytest.mark.parametrize("name", ["back", "off"])
-def test_the_start_view_fails_the_check_and_the_answer_view_passes(
-    name: str, models: dict[str, Model]
+def test_the_start_view_is_not_the_previous_token_head_and_the_answer_view_is(
+    models: dict[str, Model],
 ) -> None:
-    lesson = BY_NAME[name]
-    for case, question in questions_of(name, models):
-        assert question.check is not None
-        view = PAGES[lesson.page].view(**{**lesson.view, **question.start_fields})
-        assert question.check(case.model, view)[0] is False
-        right, message = question.check(case.model, replace(view, **question.answer_fields))
-        assert right, message
+    for _, question in questions_of("back", models):
+        assert question.verdicts is not None
+        for fields, right in ((question.start_fields, False), (question.answer_fields, True)):
+            verdict = question.verdicts[fields["kind"]][fields["layer"]][fields["head"]]
+            assert verdict[0] is right, verdict[1]
+
+
+def test_without_the_heads_of_the_answer_the_translation_changes(models: dict[str, Model]) -> None:
+    for case, question in questions_of("off", models):
+        translator = case.model.translator
+        heads, _ = parse_heads(
+            question.answer_fields["off"], case.model.n_layers, case.model.n_heads
+        )
+        hooks = switched_off(translator.model.config, heads)
+        assert translator.translate(case.text).text == question.unchanged
+        assert translator.translate(case.text, hooks=hooks).text != question.unchanged
 
 
 @pytest.mark.parametrize(
@@ -338,25 +349,10 @@ def test_the_minimal_pair_is_translated_with_the_right_gender(
     assert question.options[question.correct].label == ", ".join(changed).strip(".")
 
 
-@pytest.mark.usefixtures("browser")
-def test_the_selected_checkpoint_is_preferred_if_it_shows_the_lesson(checkpoints: Path) -> None:
-    folders = {"en-fr": CHECKPOINTS / "en-fr", "tiny": checkpoints / "tiny"}
-    lesson = BY_NAME["back"]
-    # The default model is not part of the address.
-    assert prepared(lesson, AvailableModels(folders, "en-fr")).model_name == ""
-    fallback = prepared(BY_NAME["umbrella"], AvailableModels(folders, "tiny"))  # an untrained model
-    assert fallback.reason
-    assert fallback.question is None or (
-        fallback.model is not None and fallback.model.name == "en-fr"
-    )
-    unavailable = prepared(BY_NAME["reverse"], AvailableModels(folders, ""))
-    assert unavailable.question is None
-    assert "no available model" in unavailable.reason
-
-
-@pytest.mark.usefixtures("browser")
 def test_questions_fit_any_model(checkpoints: Path) -> None:
+    """An untrained model shows little, but every lesson asks something or says why not."""
+    tiny = load("tiny", checkpoints / "tiny")
     for lesson in LESSONS:
-        result = prepared(lesson, AvailableModels({"tiny": checkpoints / "tiny"}, "tiny"))
-        assert (result.question is None) == (result.model is None)
-        assert result.question is not None or result.reason
+        for text in lesson.sentences:
+            answer = question_of(lesson, tiny, text)
+            assert isinstance(answer, FoundQuestion) or answer

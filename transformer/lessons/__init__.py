@@ -1,0 +1,1 @@
+"""The course: lessons, and the questions about a model that Python makes."""
