@@ -1,12 +1,12 @@
 """A class of thirty: how soon the students' screens follow the teacher, and how long a student's
-own choice of a head takes meanwhile.
+own translation takes meanwhile.
 
     python -m benchmarks.classroom [--students 30] [--minutes 10] [--checkpoints FOLDER]
 
 The teacher and two students have browsers on the same cores as the server. The other students are
-sessions without a browser (`tests/websocket_session.py`), one of whom does not follow and opens one
-head after another. A time runs from the teacher's click to the change on a student's screen. The
-exit status is 1 if a change did not reach a screen.
+sessions without a browser (`tests/websocket_session.py`), one of whom does not follow and
+translates one sentence after another. A time runs from the teacher's click to the change on a
+student's screen. The exit status is 1 if a change did not reach a screen.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -25,22 +26,19 @@ from pathlib import Path
 
 import psutil
 from playwright.sync_api import Browser, Locator, Page
-from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.harness import option_parser, report
 from tests.live_app import ROOT, app_server, chromium
 from tests.websocket_session import Session, open_socket
-from transformer.api.visitors import new_id
+from transformer.api.visitors import COOKIE, new_id
 from transformer.ui.services.class_updates import PATH
 
 BROWSERS = 2
 TEACHER_TOKEN = "a token for the benchmark"
-REPORT_SPREAD = 3.0
-"""Seconds within which explorer.js reports a head that the teacher opened, at random."""
 PAUSE = 4.0  # seconds between two changes by the teacher
 RECORD_CHANGES = """() => {
   const inView = (selector) => {
-    for (const node of document.querySelectorAll(".st-key-explorer *, .st-key-glance *")) {
+    for (const node of document.querySelectorAll(".st-key-try *")) {
       const found = node.shadowRoot?.querySelector(selector);
       if (found) return found;
     }
@@ -68,12 +66,12 @@ class Lecture:
     ended: threading.Event = field(default_factory=threading.Event)
 
 
-def follow(lecture: Lecture, number: int) -> None:
-    """Join the class and rerun the page after each change by the teacher, until the lesson ends."""
+def follow(lecture: Lecture) -> None:
+    """Join the class and open each place of the teacher, until the lesson ends. On the page Try the
+    browser draws the place itself and asks for the sentence."""
     visitor, query = new_id(), f"code={lecture.code}"
     with ExitStack() as stack:
         session = stack.enter_context(Session(lecture.address, "class", query, visitor))
-        session.fill("First name (optional)", f"Student no {number}")
         session.click("Join")
         updates = stack.enter_context(open_socket(lecture.address, PATH, visitor))
         lecture.joined.wait()
@@ -85,30 +83,39 @@ def follow(lecture: Lecture, number: int) -> None:
                 continue
             if message["state"] != "follows" or message["number"] <= seen:
                 continue
-            seen = message["number"]
-            if message["page"] == session.page == "":
-                time.sleep(random.random() * REPORT_SPREAD)
-            session.rerun()
+            seen, text = message["number"], message["params"].get("text")
+            if message["page"] == "" and text:
+                ask_glance(lecture.address, visitor, text)
             if message["page"] != session.page:
                 session.page, session.widgets = message["page"], {}
+                session.rerun()
 
 
-def choose_heads(lecture: Lecture, times: list[float]) -> None:
-    """Open one head after another in a session that does not follow; add the milliseconds."""
+def ask_glance(address: str, visitor: str, text: str) -> float:
+    """Ask for the translation of a sentence as the page Try does; return the milliseconds."""
+    request = urllib.request.Request(
+        f"{address}/api/ask/glance",
+        json.dumps({"model": "", "text": text}).encode(),
+        {"Cookie": f"{COOKIE}={visitor}", "Content-Type": "application/json"},
+    )
+    start = time.perf_counter()
+    with urllib.request.urlopen(request, timeout=60) as response:
+        response.read()
+    return 1000 * (time.perf_counter() - start)
+
+
+def translate_alone(lecture: Lecture, times: list[float]) -> None:
+    """Translate one sentence after another without following; add the milliseconds."""
     visitor = new_id()
     with Session(lecture.address, "class", f"code={lecture.code}", visitor) as session:
         session.click("Join")
-        session.page = "inside"  # where the teacher is
-        session.click("Stop following")
-    with Session(lecture.address, "", "depth=heads", visitor) as session:
-        lecture.joined.wait()
-        number = 0
-        while not lecture.ended.wait(1.0):
-            number += 1
-            explorer = session.elements["bidi_component", "heads_up.explorer"]
-            state = {"state": {"layer": number % 6, "head": number % 8, "view": "heatmap"}}
-            widget = WidgetState(id=explorer.id, json_value=json.dumps(state))
-            times.append(session.rerun(widget))
+        with open_socket(lecture.address, PATH, visitor) as updates:
+            updates.send(json.dumps({"follow": False}))
+            lecture.joined.wait()
+            number = 0
+            while not lecture.ended.wait(1.0):
+                number += 1
+                times.append(ask_glance(lecture.address, visitor, f"She has {number} books."))
 
 
 def open_class(browser: Browser, address: str) -> tuple[Page, str]:
@@ -187,8 +194,8 @@ def other_students(address: str, code: str, count: int) -> Iterator[list[float]]
     lecture = Lecture(address, code, threading.Barrier(count + 2, timeout=300))
     times: list[float] = []
     with ThreadPoolExecutor(count + 1) as pool:
-        runs = [pool.submit(follow, lecture, number) for number in range(count)]
-        runs.append(pool.submit(choose_heads, lecture, times))
+        runs = [pool.submit(follow, lecture) for _ in range(count)]
+        runs.append(pool.submit(translate_alone, lecture, times))
         try:
             lecture.joined.wait()
             yield times
@@ -207,12 +214,12 @@ def run_class(address: str, megabytes: Callable[[], float], students: int, minut
         lesson.round()  # so that the sentences are cached
         lesson.times.clear()
         lesson.late.clear()
-        with other_students(address, code, students - len(screens)) as choice_times:
+        with other_students(address, code, students - len(screens)) as own_times:
             start_mb, end = megabytes(), time.monotonic() + 60 * minutes
             while time.monotonic() < end:
                 lesson.round()
     lesson.report()
-    report("another head, a student alone (script run)", choice_times, "p95 100")
+    report("another sentence, a student alone", own_times, "p95 400")
     report("server at the start", [start_mb], unit="MB")
     report("server at the end", [megabytes()], "1000", unit="MB")
     return not lesson.late

@@ -91,7 +91,8 @@ export function followPlaces(connection, personal) {
     clearTimeout(timer);
     timer = 0;
     if (opening && hasOpened(opening)) {
-      remember(keyOf(here())); // a page corrects its address
+      if (currentPlace().page === opening.page) remember(keyOf(here())); // a page corrects its address
+      else openedNumber = 0; // it was lost: once more
       opening = null;
     }
     if (!target || (!opening && target.number === openedNumber)) return;
@@ -147,6 +148,7 @@ export function followPlaces(connection, personal) {
     proceed();
   });
   return {
+    isOpening: () => opening !== null,
     end() {
       endNews();
       endPlaces();

@@ -56,7 +56,8 @@ export function classroomView(root, report) {
     timer = setTimeout(() => {
       const now = performance.now();
       if (now - requestedAt < LOST_RERUN_MS) return;
-      if (isRunning() || now - actedAt < IDLE_MS) return requestRerun();
+      // A rerun of this page would undo that another one is being opened.
+      if (isRunning() || document[PLACES]?.isOpening?.() || now - actedAt < IDLE_MS) return requestRerun();
       requestedAt = now;
       report({});
     }, IDLE_MS);
