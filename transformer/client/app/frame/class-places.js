@@ -13,7 +13,7 @@ const PAUSE_MS = 300; // after an action, until a place of the teacher is opened
 const CHECK_MS = 100;
 const OPENING_MS = [1500, 10_000]; // until a place is taken as opened: with its address unchanged, and always
 const MAX_RECENT = 32; // places of the teacher that do not end following
-const ACTIONS = ["pointerdown", "click", "keydown"]; // assistive technology sends clicks alone
+const ACTIONS = ["pointerdown", "click", "keydown", "input"]; // assistive technology sends clicks or input alone
 
 // A place without the fields that are each visitor's own choice.
 /** @param {Place} place @param {string[]} personal @returns {Place} */

@@ -98,6 +98,7 @@ export function frameView(root, report) {
   addOneEntryPerAction();
   const endMoves = onPlace(drawLinks);
   const endOpening = onOpenPlace((place) => {
+    if (place.params && !place.page && !currentPlace().page) return false; // the page Try opens its own places
     report({ ...place, origin: currentPlace() });
     return true;
   }, true);
