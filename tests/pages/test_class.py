@@ -127,14 +127,14 @@ def test_a_lesson_is_answered_together(visit: Visit) -> None:
     lead(teacher)
     rerun(teacher)
     assert lesson_class(teacher)["teaches"]
-    follow(ann)
+    rerun(follow(ann))
     assert view(ann).lesson == name
     assert lesson_class(ann)["led"]
 
     send_choice(ann, "lesson-card", answer={"lesson": name, "option": 1})
     assert classroom.answers(name) == {1: 1}
     bob = join_as_student(visit, classroom)
-    follow(bob)
+    rerun(follow(bob))
     send_choice(bob, "lesson-card", answer={"lesson": name, "option": 2})
     send_choice(bob, "lesson-card", show=name)  # only the teacher can
     rerun(teacher)
