@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.hostile import JSON_VALUES, TEXTS, check_message, corrupt_bytes, corrupt_json
 from transformer.api import requests
-from transformer.api.routes import KINDS
+from transformer.api.kinds import KINDS
 from transformer.figures.modules import CLIENT
 from transformer.text import door
 from transformer.text.door import Refusal, accepts, title, whole

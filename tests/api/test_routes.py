@@ -19,6 +19,7 @@ from tests.conftest import ROOT
 from tests.hostile import check_message
 from transformer import Trace, Translator, __version__
 from transformer.api import answers, routes, visitors
+from transformer.api.kinds import KINDS, Kind
 from transformer.app_folders import CHECKPOINTS_VARIABLE
 from transformer.cancellation import check_cancelled
 from transformer.figures.packing import unpack
@@ -63,7 +64,7 @@ def test_the_documented_fields_are_those_of_the_requests() -> None:
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     table = page[page.index("| field |") : page.index("[From Python]")]
     names = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if row))
-    assert {*names} == {*door.rules(routes.KINDS["trace"].shape)}
+    assert {*names} == {*door.rules(KINDS["trace"].shape)}
 
 
 def test_a_trace_as_json_has_the_named_hook_points(
@@ -149,8 +150,8 @@ def test_a_newer_request_of_a_tab_stops_the_older_one(
                 check_cancelled()
         return b"done"
 
-    kind = routes.Kind(routes.KINDS["ask/glance"].shape, wait)
-    monkeypatch.setitem(routes.KINDS, "ask/glance", kind)
+    kind = Kind(KINDS["ask/glance"].shape, wait)
+    monkeypatch.setitem(KINDS, "ask/glance", kind)
     cookies = [{"Cookie": f"{visitors.COOKIE}={visitors.new_id()}"} for _ in range(2)]
 
     def send(visitor: int, name: str) -> int:

@@ -60,11 +60,13 @@ TRY: dict[str, Field] = {
 """Fields that only the page Try has."""
 
 
+LINKED: Mapping[str, Field] = {n: field for n, field in {**SHARED, **TRY}.items() if field.linked}
+"""All fields in an address of the page Try."""
+
+
 def try_fields() -> dict[str, dict[str, Any]]:
-    """Return the rules of all fields in an address of the page Try, for
-    `app/try/address-problems.js`."""
-    fields: Mapping[str, Field] = {**SHARED, **TRY}
-    return {name: _rules(field) for name, field in fields.items() if field.linked}
+    """Return the rules of `LINKED`, for `app/try/address-problems.js`."""
+    return {name: _rules(field) for name, field in LINKED.items()}
 
 
 def _rules(field: Field) -> dict[str, Any]:

@@ -52,6 +52,8 @@ ABLATIONS = {
     "mean": "Mean ablation",
 }
 """What heads can do instead of what they do: name and label."""
+FILE_FORMATS = ("html", "npz")
+"""Formats in which the explorer's traces are written to a file."""
 _WEIGHT = r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
 EDITED_ROW_FORM = (
@@ -224,7 +226,7 @@ class FileRequest(ExploreRequest):
         format: of the file.
     """
 
-    format: str = accepts(choice(("html", "npz")), "npz")
+    format: str = accepts(choice(FILE_FORMATS), "npz")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
@@ -19,20 +18,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 import transformer
-from transformer.api import answers, client_data, lesson_questions, models
+from transformer.api import client_data, lesson_questions, models
 from transformer.api.addresses import known_addresses
-from transformer.api.requests import (
-    METHODS,
-    CellsRequest,
-    ExploreRequest,
-    FileRequest,
-    GlanceRequest,
-    ModelRequest,
-    PartRequest,
-    QuestionRequest,
-    SentenceRequest,
-    TraceRequest,
-)
+from transformer.api.kinds import KINDS
+from transformer.api.requests import FILE_FORMATS, METHODS
 from transformer.api.traces import Cancellation
 from transformer.api.visitors import sent_id
 from transformer.cancellation import cancelled_by
@@ -52,29 +41,6 @@ THREADS = 64
 """Threads that wait for one of `traces.cpu_slots` or compute in it."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of requests: their shape and the function that answers them."""
-
-    shape: type[Any]
-    answer: Callable[[str, models.Model, Any], Any]
-
-
-KINDS = {
-    "ask/load": Kind(ModelRequest, answers.load),
-    "ask/glance": Kind(GlanceRequest, answers.glance),
-    "ask/explore": Kind(ExploreRequest, answers.explore),
-    "ask/part": Kind(PartRequest, answers.part),
-    "ask/change": Kind(SentenceRequest, answers.change),
-    "ask/file": Kind(FileRequest, answers.file),
-    "ask/importance": Kind(SentenceRequest, answers.importance),
-    "ask/cells": Kind(CellsRequest, answers.cells),
-    "ask/case": Kind(SentenceRequest, answers.case),
-    "ask/question": Kind(QuestionRequest, lesson_questions.question),
-    "translate": Kind(SentenceRequest, answers.translate),
-    "trace": Kind(TraceRequest, answers.trace),
-}
-"""The requests to a model, by their paths below `/api/`."""
 NEVER_REPLACED = (
     *("ask/load", "ask/part", "ask/cells", "ask/case", "ask/question", "ask/file"),
     *("translate", "trace"),
@@ -230,7 +196,7 @@ async def _disconnection(request: Request) -> None:
 def _models(visitor: str) -> dict[str, Any]:
     listed = models.list_models(visitor)
     return client_data.client_data(
-        client_data.listed_models(listed, visitor), methods=METHODS, files=("html", "npz")
+        client_data.listed_models(listed, visitor), methods=METHODS, files=FILE_FORMATS
     )
 
 

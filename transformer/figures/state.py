@@ -127,7 +127,13 @@ def state_of(
     figure: str = "explorer",
 ) -> State:
     """Return the fields' defaults updated with these values; raise ValueError if one is invalid."""
-    state: State = {name: field.read(field.default) for name, field in fields.items()}
+    defaults = {name: field.read(field.default) for name, field in fields.items()}
+    return {**defaults, **read_values(values, fields, figure)}
+
+
+def read_values(values: Mapping[str, Any], fields: Mapping[str, Field], figure: str) -> State:
+    """Return these values as those of their fields; raise ValueError if one is invalid."""
+    state: State = {}
     for name, value in values.items():
         if name not in fields:
             hint = did_you_mean(name, fields) or "."

@@ -116,6 +116,12 @@ def widget_module() -> JoinedModules:
     return _joined(f"{start}export default explorerWidget(TABS);")
 
 
+def try_widget_module() -> JoinedModules:
+    """Return the page Try as the front-end module of an anywidget, which exports `{ render }`."""
+    start = f"{TABS}\n{_use('app/try/notebook', 'tryWidget')}\n"
+    return _joined(f"{start}export default tryWidget(TABS);")
+
+
 def _use(script: str, name: str) -> str:
     return f'import {{ {name} }} from "./{script}.js";'
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 
 import torch
 from torch import Tensor
@@ -26,6 +26,9 @@ from transformer.inference.trace import Trace
 from transformer.inference.trace_recording import TRACED_SENTENCES, Recording, trace_of
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+
+if TYPE_CHECKING:
+    from transformer.api.notebook import TryWidget
 
 if hasattr(os, "register_at_fork"):
     # A forked process inherits PyTorch's thread pool without its threads and would wait for them.
@@ -263,6 +266,28 @@ class Translator:
         src_lengths, tgt_lengths = (tuple(map(len, ids)) for ids in (sources, outputs))
         n_layers = self.model.config.n_layers
         return logits, ActivationCache(recording.finished(), n_layers, src_lengths, tgt_lengths)
+
+    def explore(self, text: str = "", **fields: Any) -> TryWidget:
+        """Return the page Try as a notebook widget: type, look into every head, switch heads off.
+
+            page = translator.explore("I am a student.")  # as the last line of a cell: draws it
+            page.state["text"], page.state["off"]         # in a later cell: what is on screen
+
+        Args:
+            text: the sentence on screen at first; "" for an example of the model.
+            fields: other fields of a link to the page Try, such as `depth="off", off="c1.6"`.
+
+        Raises:
+            ImportError: without the optional package anywidget.
+            ValueError: for an unknown field or an invalid value.
+        """
+        try:
+            from transformer.api.notebook import TryWidget
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                'the widget needs the package anywidget: pip install "heads-up[widget]"'
+            ) from error
+        return TryWidget(self, {**fields, "text": text} if text else fields)
 
     def with_penalty(self, trace: Trace, length_penalty: float) -> Trace | None:
         """Return the trace of the same beam search with another length penalty.

@@ -1,18 +1,40 @@
-// Writes and splits the app's addresses. The page's address follows the state: it equals the one that the server
-// writes, but selecting a head adds no entry to the browser's history.
+// The address of a page holds its state: the query of the browser's address, or what else has these three functions.
+// Selecting a head adds no entry to the browser's history.
 
-/** @param {Partial<State>} state */
-export function writeAddress(state, defaults) {
-  const params = new URLSearchParams(location.search);
+/**
+ * `write(next, true)` adds a history entry; `onChange(changed)` calls back when something else has written, and returns
+ * what ends it.
+ * @typedef {{
+ *   params(): URLSearchParams, write(next: URLSearchParams, push?: boolean): void, onChange(changed: () => void): () => void,
+ * }} Address
+ */
+
+/** @type {Address} */
+export const browserAddress = {
+  params: () => new URLSearchParams(location.search),
+  write(next, push = false) {
+    const address = location.pathname + (next.size ? `?${next}` : "");
+    try {
+      if (push) history.pushState(null, "", address);
+      else history.replaceState(history.state, "", address);
+    } catch { /* browsers limit how often the address may change; the next change writes this one, too */ }
+  },
+  onChange(changed) {
+    addEventListener("popstate", changed);
+    return () => removeEventListener("popstate", changed);
+  },
+};
+
+// Write the fields of the state that `defaults` names where they differ from them, and remove the others of these.
+/** @param {Address} address @param {Partial<State>} state */
+export function writeState(address, state, defaults) {
+  const params = address.params();
   for (const name of Object.keys(defaults)) {
     if (!(name in state)) continue; // the page's own
     params.delete(name);
     if (state[name] !== defaults[name]) params.set(name, state[name]);
   }
-  const query = params.toString();
-  try {
-    history.replaceState(history.state, "", location.pathname + (query ? `?${query}` : ""));
-  } catch { /* browsers limit how often the address may change; the next change writes this one, too */ }
+  address.write(params);
 }
 
 // Split one of the app's addresses into the page ("" for the first), the query, and the part before both.

@@ -3,9 +3,8 @@
 
 import { unpackCase } from "../trace/questions/case.js";
 import { questionOf, QUESTIONS } from "../trace/questions/questions.js";
-import { headerOf, unpack } from "../trace/packing.js";
+import { jsonOf, PARALLEL_KINDS, pythonAnswers } from "./python-answers.js";
 
-const PARALLEL_KINDS = ["models", "lessons", "load", "part", "cells", "file", "translate"]; // a newer request does not replace an older one
 const PAUSES_MS = [500, 1000, 2000, 4000, 8000]; // before a request is sent again
 const TEMPORARY = [408, 429, 502, 503, 504]; // statuses after which it is
 const REPLACED = 409;
@@ -41,44 +40,28 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
     }
   }
 
+  const answers = pythonAnswers(send);
   /** @type {Record<keyof Requests, (request: any, signal: AbortSignal) => Promise<any>>} */
   const handlers = {
-    models: async (_, signal) => JSON.parse(await text("models", null, signal)),
-    lessons: async (_, signal) => JSON.parse(await text("lessons", null, signal)),
-    translate: async (request, signal) => JSON.parse(await text("translate", request, signal)),
+    ...answers,
+    lessons: async (_, signal) => jsonOf(await send("lessons", null, signal)),
+    translate: async (request, signal) => jsonOf(await send("translate", request, signal)),
 
     async load(request, signal) {
-      const loaded = JSON.parse(await text("ask/load", request, signal));
+      const loaded = await answers.load(request, signal);
       onLoading({ model: request.model, ready: true, stored: true });
       return loaded;
     },
 
-    glance: (request, signal) => bytes("ask/glance", request, signal),
-
-    async explore(request, signal) {
-      const packed = await bytes("ask/explore", request, signal);
-      return { bytes: packed, refused: headerOf(packed).refused ?? "" };
-    },
-
-    async part(request, signal) {
-      const [part] = unpack(await bytes("ask/part", request, signal)).parts.values();
-      return part;
-    },
-
-    file: async (request, signal) => new Blob([await bytes("ask/file", request, signal)]),
-    change: (request, signal) => bytes("ask/change", request, signal),
-    importance: async (request, signal) => JSON.parse(await text("ask/importance", request, signal)),
-    cells: async (request, signal) => JSON.parse(await text("ask/cells", request, signal)),
-
     // The server sends traces, and the question is made here, if it is about a picture of a trace.
     async lesson({ model, lesson, texts, exact = false }, signal) {
       if (!Object.hasOwn(QUESTIONS, lesson)) {
-        return JSON.parse(await text("ask/question", { model, lesson, exact }, signal));
+        return jsonOf(await send("ask/question", { model, lesson, exact }, signal));
       }
-      const translate = async (text_) => JSON.parse(await text("translate", { model, text: text_ }, signal)).text;
+      const translate = async (text) => jsonOf(await send("translate", { model, text }, signal)).text;
       let missing = "";
       for (const sentence of texts) {
-        const packed = await bytes("ask/case", { model, text: sentence }, signal);
+        const packed = await send("ask/case", { model, text: sentence }, signal);
         const { makeCase } = unpackCase(packed, translate, exact);
         const reply = await questionOf(lesson, makeCase);
         if (reply.question) return { text: sentence, question: reply.question };
@@ -90,11 +73,8 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
     packedLesson: ({ lesson, bytes: packed }) => questionOf(lesson, unpackCase(packed).makeCase),
   };
 
-  const bytes = async (path, request, signal) => new Uint8Array(await send(path, request, signal));
-  const text = async (path, request, signal) => new TextDecoder().decode(await send(path, request, signal));
-
   // The body of the answer. Without one the request is sent again, until it is aborted.
-  /** @param {string} path below "api/" @param {any} request @param {AbortSignal} signal @returns {Promise<ArrayBuffer>} */
+  /** @param {string} path below "api/" @param {any} request @param {AbortSignal} signal @returns {Promise<Uint8Array>} */
   async function send(path, request, signal) {
     const model = request?.model ?? "";
     let hasProblem = false;
@@ -134,7 +114,7 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
         ok,
         status,
         version: response.headers.get("X-Heads-Up-Version") ?? "",
-        body: await response.arrayBuffer(),
+        body: new Uint8Array(await response.arrayBuffer()),
       };
     } catch {
       return null;
@@ -145,10 +125,10 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
 }
 
 // What the server says is wrong, as a sentence.
-/** @param {{ status: number, body: ArrayBuffer }} answer */
+/** @param {{ status: number, body: Uint8Array }} answer */
 function problemOf({ status, body }) {
   try {
-    return JSON.parse(new TextDecoder().decode(body)).problem;
+    return jsonOf(body).problem;
   } catch {
     return `The server answered with status ${status}.`;
   }

@@ -6,7 +6,7 @@ import { glanceView, unpackGlance } from "../../views/glance/glance.js";
 import { textProblem } from "./text-problem.js";
 
 export function homePage(container, context) {
-  const view = glanceView(container, answer);
+  const view = glanceView(container, answer, context.address);
   let lastKey = ""; // model, heads and text of the last request
   let requestCount = 0; // ignores answers to earlier requests
   let viewNumber = 0; // the view's number of its last request

@@ -1,7 +1,7 @@
-// The page Try: a sentence and its translation, in four depths. The static site and the app mount it; its model is behind
-// `ask` of an engine (engine/requests.d.ts). The page owns its address, which holds its whole state.
+// The page Try: a sentence and its translation, in four depths. The static site, the app and notebooks mount it; its model
+// is behind `ask` of an engine (engine/requests.d.ts). The page owns its address, which holds its whole state.
 
-import { writeAddress } from "../../common/address.js";
+import { browserAddress, writeState } from "../../common/address.js";
 import { el } from "../../common/base.js";
 import { onOpenPlace } from "../../common/open.js";
 import { addressProblems } from "./address-problems.js";
@@ -26,15 +26,18 @@ const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "s
 
 const NOTHING_TO_OPEN = "No model can be opened here. The page Train makes one.";
 
+/** @typedef {import("../../common/address.js").Address} Address */
+
 /**
  * @param {HTMLElement | ShadowRoot} container
  * @param {{
  *   tabs: Record<string, Tab>, makeEngine: (onLoading: (loading: Loading) => void) => Engine, isFile?: boolean,
- *   notes?: string[], makeEnd?: (context: any) => { node: HTMLElement, draw(): void },
+ *   notes?: string[], makeEnd?: (context: any) => { node: HTMLElement, draw(): void }, address?: Address,
  * }} options tabs: the explorer's views; isFile: outside of Streamlit, light or dark as the browser prefers; notes: shown
  *   above the page; makeEnd: makes what is below the page
  */
-export async function openTry(container, { tabs, makeEngine, isFile = false, notes = [], makeEnd }) {
+export async function openTry(container, options) {
+  const { tabs, makeEngine, isFile = false, notes = [], makeEnd, address = browserAddress } = options;
   const ended = new AbortController();
   const loadings = new Map(); // the last news of each model
   const progress = makeLoading(() => draw());
@@ -45,11 +48,12 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
   const root = el("div", { class: `hu hu-try${isFile ? " hu-file" : ""}` }, problems, bar, top, body);
   container.replaceChildren(root);
 
+  let site = /** @type {SiteData | null} */ (null);
   const engine = makeEngine(showLoading);
-  const site = await engine.ask("models");
+  site = await engine.ask("models");
   const pages = new Map();
   const details = new Map(); // what is known of the models that are loaded
-  const params = () => new URLSearchParams(location.search);
+  const { params } = address;
   const firstModel = () => Object.keys(site.models)[0];
 
   const context = {
@@ -59,7 +63,8 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     openDepth,
     draw,
     params,
-    link: writeAddress,
+    address,
+    link: (state, defaults) => writeState(address, state, defaults),
     size: "normal",
     get model() {
       return Object.hasOwn(site.models, params().get("model") ?? "") ? params().get("model") : firstModel();
@@ -101,14 +106,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
   function write(changes, push = false) {
     const next = params();
     for (const [name, value] of Object.entries(changes)) value ? next.set(name, value) : next.delete(name);
-    writeParams(next, push);
-  }
-
-  /** @param {URLSearchParams} next */
-  function writeParams(next, push) {
-    const address = location.pathname + (next.size ? `?${next}` : "");
-    if (push) history.pushState(null, "", address);
-    else history.replaceState(history.state, "", address);
+    address.write(next, push);
   }
 
   // Open another depth with the same sentence and head.
@@ -136,7 +134,9 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     const { depth, model } = context;
     models.choose(model);
     language.draw();
-    if (isFile) document.title = `${site.depths.find(([name]) => name === depth)[1]} · Heads Up`;
+    if (isFile && address === browserAddress) {
+      document.title = `${site.depths.find(([name]) => name === depth)[1]} · Heads Up`;
+    }
     home.draw();
     if (!Object.hasOwn(DEPTH_PAGES, depth)) body.replaceChildren();
     else {
@@ -174,10 +174,10 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     checkAddress();
     draw(true);
   };
-  addEventListener("popstate", arrive, { signal: ended.signal });
+  const endArriving = address.onChange(arrive);
   const endOpening = onOpenPlace(({ page, params: fields }) => {
     if (page || !fields) return false;
-    writeParams(new URLSearchParams(fields), true);
+    address.write(new URLSearchParams(fields), true);
     arrive();
     return true;
   });
@@ -195,6 +195,7 @@ export async function openTry(container, { tabs, makeEngine, isFile = false, not
     },
     close() {
       ended.abort();
+      endArriving();
       endOpening();
       home.close();
       for (const page of pages.values()) page.close?.();

@@ -3,7 +3,7 @@
 // text, number, prefix, off, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })`
 // opens that head in the explorer, `report({ depth })` another depth of the page.
 
-import { writeAddress } from "../../common/address.js";
+import { browserAddress, writeState } from "../../common/address.js";
 import { button, el, listenForResize } from "../../common/base.js";
 import { makeField } from "./glance-field.js";
 import { firstDifference, makePlayback, stepDuration, unsureWords } from "./glance-playback.js";
@@ -34,7 +34,7 @@ export function unpackGlance(bytes, more = {}) {
   };
 }
 
-export function glanceView(root, report) {
+export function glanceView(root, report, address = browserAddress) {
   let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
   let [timer, alternativesTimer, dimTimer] = [0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
@@ -91,7 +91,7 @@ export function glanceView(root, report) {
     const text = field.area.value;
     if (!text.trim()) return;
     const defaults = { model: "", text: data.default_text, off: "" };
-    writeAddress(/** @type {any} */ ({ model: data.model, text, off }), defaults);
+    writeState(address, /** @type {any} */ ({ model: data.model, text, off }), defaults);
   }
 
   function show(answerOrBytes) {
