@@ -27,7 +27,7 @@ KEEP_SOCKETS = """
 CLICK_AND_RECEIVE = """
     (link) => {
         link.click();
-        const data = JSON.stringify({ state: "alone", questions: Math.random() });
+        const data = JSON.stringify({ state: "alone", questions: Math.random(), answers: {} });
         window.classSockets.at(-1).dispatchEvent(new MessageEvent("message", { data }));
     }
 """

@@ -24,6 +24,7 @@ from tests.pages.class_visits import (
     with_visitor_id,
 )
 from tests.pages.conftest import ROOT, Visit, messages, send_choice, view
+from transformer.classroom import ClassroomError
 from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
@@ -87,6 +88,24 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     press(teacher, "class-close")
     assert class_line_data(rerun(last_student))["over"].startswith("The class has ended.")
     assert classroom.members() == ()
+
+
+def test_the_teacher_sees_refused_joins_and_lets_them_join(visit: Visit) -> None:
+    teacher = open_as_teacher(visit)
+    classroom = only_class()
+    join_as_student(visit, classroom, "Ann")
+    visitors = 0
+    while not classroom.refused_joins()["rate"]:  # somebody deletes the cookies after every join
+        visitors += 1
+        try:
+            classroom.join(f"eve {visitors}")
+        except ClassroomError:
+            break
+        classroom.leave(f"eve {visitors}")
+    assert any("browsers refused: 1." in text for text in messages(rerun(teacher)))
+    press(teacher, "class-allow-joins")
+    assert not any("refused" in text for text in messages(teacher))
+    classroom.join("bob")
 
 
 def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None:

@@ -202,6 +202,27 @@ def _members(classroom: Classroom) -> None:
         return
     st.header(f"{len(members)} joined")
     st.markdown(" · ".join(frame.plain(member.label) for member in members))
+    _refused(classroom)
+
+
+def _refused(classroom: Classroom) -> None:
+    """Draw how many browsers could not join, and the button that lets them."""
+    refused = classroom.refused_joins()
+    if refused["full"]:
+        st.warning(
+            f"The class is full; browsers refused: {refused['full']}. Remove students, or raise "
+            "`class_members` in limits.toml."
+        )
+    if refused["rate"]:
+        st.warning(
+            f"Too many browsers have joined within a minute; browsers refused: {refused['rate']}."
+        )
+        st.button(
+            "Let them join now",
+            key="class-allow-joins",
+            on_click=classroom.allow_joins,
+            args=(visitor.current_id(),),
+        )
 
 
 def qr_code(link: str) -> str:
