@@ -73,6 +73,14 @@ async function puppeteerPage(name) {
     url: () => Promise.resolve(page.url()),
     back: () => page.goBack(),
     reload: () => page.reload(),
+    beforeScripts: (code) => page.evaluateOnNewDocument(code),
+    press: (key) => page.keyboard.press(key),
+    type: (text) => page.keyboard.type(text),
+    // Whether this browser can slow its processor down.
+    async slowDown(factor) {
+      if (name === "chromium") await page.emulateCPUThrottling(factor);
+      return name === "chromium";
+    },
     evaluate: (code) => page.evaluate(code),
     element: async (code) => (await page.evaluateHandle(code)).asElement(),
     async clickElement(element) {
