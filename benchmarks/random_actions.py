@@ -17,6 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import transformer.ui.pages  # noqa: F401 - registers the pages
 from benchmarks.harness import option_parser
 from tests.figures.deno import DENO
 from tests.live_app import ROOT, app_server

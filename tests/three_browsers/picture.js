@@ -2,10 +2,10 @@
 
 // Runs in the page: everything that an address determines, as it is drawn.
 const READ = `() => {
-  const all = (selector, root = document) => [
-    ...root.querySelectorAll(selector),
-    ...[...root.querySelectorAll("*")].flatMap((node) => node.shadowRoot ? all(selector, node.shadowRoot) : []),
-  ];
+  const rootsIn = (root) =>
+    [root, ...[...root.querySelectorAll("*")].flatMap((node) => node.shadowRoot ? rootsIn(node.shadowRoot) : [])];
+  const roots = rootsIn(document);
+  const all = (selector) => roots.flatMap((root) => [...root.querySelectorAll(selector)]);
   const visible = (selector) => all(selector).filter((node) => node.getClientRects().length > 0);
   const textOf = (node) => (node?.innerText ?? "").replace(/\\s+/g, " ").trim();
   const words = (node) => [...(node?.querySelectorAll("button") ?? [])].map((word) => word.textContent);
@@ -57,8 +57,7 @@ export const headCodes = (off) =>
     code.includes(".") ? [code] : Array.from({ length: HEADS }, (_, head) => `${code}.${head}`)
   ).filter((code) => Number(code.slice(1).split(".")[0]) < LAYERS).sort();
 
-const withoutPunctuation = (text) =>
-  text.split(/\s+/u).map((word) => word.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "")).filter(Boolean).join(" ");
+const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "");
 
 /**
  * One sentence for each difference between a page and its address.
@@ -92,12 +91,12 @@ export async function differences(picture, expected, translate) {
     check("translation", picture.bands?.target.join(" "), await translate(text, { off: fields.off ?? "" }));
   }
   if (depth === "heads" || depth === "steps") {
-    check("source words", withoutPunctuation(picture.pins?.source.join(" ") ?? ""), withoutPunctuation(text));
+    check("source words", letters(picture.pins?.source.join(" ") ?? ""), letters(text));
     check("pinned word", picture.pin ?? "", fields.pin ?? "");
     check("method", picture.method, fields.method ?? "greedy");
     if (!fields.method) {
-      const translation = withoutPunctuation(await translate(text, {}));
-      check("translation", withoutPunctuation(picture.pins?.target.join(" ") ?? ""), translation);
+      const translation = letters(await translate(text, {}));
+      check("translation", letters(picture.pins?.target.join(" ") ?? ""), translation);
     }
   }
   if (depth === "heads") {

@@ -6,7 +6,7 @@ import { differences, headCodes, placeOf, read } from "./picture.js";
 
 const SLOWDOWN = 6;
 const MAX_WAIT_MS = 30_000;
-const [POLL_MS, STABLE_MS] = [60, 200]; // the picture has to be right twice, with this time between
+const [POLL_MS, STABLE_MS] = [150, 200]; // the picture has to be right twice, with this time between
 const HISTORY_SHOWN = 6; // last actions that are printed with a lost one
 const SENTENCES = [
   ...["Good morning.", "The cat sleeps on the old chair.", "We like music.", "Where is the station?"],
@@ -77,11 +77,11 @@ async function run(name) {
   // Clicks it with the mouse, or as assistive technology does if something has moved in between.
   async function click(element) {
     await element.evaluate((node) => {
-      window.wasClicked = false;
-      node.addEventListener("click", () => (window.wasClicked = true), { once: true, capture: true });
+      globalThis.wasClicked = false;
+      node.addEventListener("click", () => (globalThis.wasClicked = true), { once: true, capture: true });
     });
     await page.clickElement(element).catch(() => {});
-    if (await page.evaluate("window.wasClicked")) return;
+    if (await page.evaluate("globalThis.wasClicked")) return;
     clicksByScript++;
     await element.evaluate((node) => node.click());
   }

@@ -51,6 +51,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     { canForce: true, hasOwnSize: context.size === undefined },
   );
   let [visit, lastSettings, hasArrived] = [0, "", false];
+  let sentStart = ""; // the state that the last request had
 
   function requestFields() {
     const query = context.params();
@@ -90,6 +91,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       lastSettings = settings;
       if (!hasSameSettings || hasArrived) visit += 1;
       hasArrived = false;
+      sentStart = JSON.stringify(startOf(context));
       return { start: startOf(context), visit };
     });
   }
@@ -105,6 +107,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
         });
       }
     });
+    if (sentStart !== JSON.stringify(startOf(context))) view.open(startOf(context)); // changed while it was awaited
   }
 
   function change(fields) {

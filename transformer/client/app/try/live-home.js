@@ -7,10 +7,11 @@ import { textProblem } from "./text-problem.js";
 
 export function homePage(container, context) {
   const view = glanceView(container, answer, context.address);
-  let lastKey = ""; // model, heads and text of the last request
+  let askedKey = ""; // model, heads and text of the request that has no answer yet
+  let answeredKey = ""; // those of the last answer
   let requestCount = 0; // ignores answers to earlier requests
   let viewNumber = 0; // the view's number of its last request
-  let lastTranslation = {}; // the model's last translation, which stays visible while another text cannot be translated
+  let lastTranslation = {}; // the last answer, which stays visible while another text cannot be translated
   let lastModel = "";
 
   const keyOf = (text, off) => JSON.stringify([context.model, off, text]);
@@ -54,39 +55,53 @@ export function homePage(container, context) {
     }
     viewNumber = Math.max(viewNumber, number);
     if (context.depth !== "bands") return context.draw();
-    lastKey = keyOf(text, off);
-    const requestNumber = ++requestCount;
+    endAsking();
     const problem = textProblem(text, context.modelInfo);
-    if (problem) return view.show(viewData(text, { ...lastTranslation, problem }));
+    if (problem) return view.show(viewData(text, { ...lastTranslation, off, problem }));
+    askedKey = keyOf(text, off);
+    const requestNumber = requestCount;
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
-      if (!reply || requestNumber !== requestCount) return;
+      if (requestNumber !== requestCount) return;
+      if (!reply) return endAsking();
       const { aligner } = context.modelInfo;
       lastTranslation = unpackGlance(reply, { text, prefix, off, has_alternatives: with_alternatives, aligner });
-      view.show(viewData(text, lastTranslation));
     } catch (error) {
       if (requestNumber !== requestCount) return;
-      if (error.isLoadError) lastKey = ""; // ask again when the model can be loaded
-      view.show(viewData(text, { ...lastTranslation, problem: error.isLoadError ? "" : error.message }));
+      const message = error.isLoadError ? "" : error.message;
+      lastTranslation = { ...lastTranslation, off, problem: message };
+      if (error.isLoadError) askedKey = ""; // ask again when the model can be loaded
     }
+    answeredKey = askedKey;
+    endAsking();
+    view.show(viewData(text, lastTranslation));
+  }
+
+  function endAsking() {
+    requestCount += 1;
+    askedKey = "";
   }
 
   function draw() {
     const [text, off] = [context.text, context.params().get("off") ?? ""];
-    if (lastModel !== context.model) [lastModel, lastTranslation] = [context.model, {}];
-    if (context.depth !== "bands") {
-      requestCount += 1;
-      return view.show(viewData(text, { off, problem: textProblem(text, context.modelInfo) }));
-    }
-    if (lastKey === keyOf(text, off)) return view.show(viewData(text, { off, ...lastTranslation }));
+    if (lastModel !== context.model) [lastModel, lastTranslation, answeredKey] = [context.model, {}, ""];
+    const problem = textProblem(text, context.modelInfo);
+    const key = keyOf(text, off);
+    const isAsked = askedKey === key && context.depth === "bands";
+    if (!isAsked && (askedKey || context.depth !== "bands")) endAsking();
+    if (context.depth !== "bands") return view.show(viewData(text, { off, problem }));
+    if (problem) return view.show(viewData(text, { ...lastTranslation, off, problem }));
+    if (answeredKey === key) return view.show(viewData(text, lastTranslation));
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
     if (text === prepared.text) {
       const { aligner } = context.modelInfo;
       const bytes = bytesOfBase64(prepared.picture);
       lastTranslation = unpackGlance(bytes, { text, prefix: [], off: "", has_alternatives: true, aligner });
+      answeredKey = "";
     }
-    view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));
-    answer({ text, off });
+    // Until the answer is here, nothing is said about the effect of the heads that are off.
+    view.show(viewData(text, { ...lastTranslation, original_words: [], has_alternatives: true, off }));
+    if (!isAsked) answer({ text, off });
   }
   return { draw, close: view.close };
 }

@@ -26,6 +26,7 @@ export function makeRequests(context, kind, show) {
     if (textProblem(request.text, context.modelInfo)) return; // which the sentence's own field shows
     try {
       const answer = await context.ask(kind, { ...request, ...addFields() });
+      if (!answer && isLast(request)) last = ""; // a request of another depth has replaced it
       if (!answer) return;
       waiting.hidden = true;
       show(answer, request);

@@ -114,7 +114,7 @@ export async function openTry(container, options) {
   function openDepth(depth, fields = {}) {
     const dropped = [...params().keys()].filter((name) => !KEPT_FIELDS.includes(name));
     write({ ...Object.fromEntries(dropped.map((name) => [name, null])), depth, ...fields }, true);
-    draw();
+    draw(true);
   }
 
   function showLoading(loading) {

@@ -23,7 +23,7 @@ import { notices } from "../../trace/sentence-heads.js";
 
 const CHOOSE_HEAD = "Choose a layer and a head";
 const FIRST_TABS = ["heads", "heatmap"]; // the other tabs are shown with “More tools”
-const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
+const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports twice
 
 /**
  * @param {HTMLElement | ShadowRoot} root
@@ -36,7 +36,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   let visitNumber = null;
   let defaults = null;
   let secondKind = ""; // what the second side is: "other" or "force"
-  let reportTimer = 0;
+  let [reportTimer, lastReport] = [0, 0];
   const openViews = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
 
@@ -151,12 +151,16 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   function set(changes) {
     state = { ...state, ...changes };
     redraw();
-    scheduleReport(REPORT_DELAY_MS);
+    scheduleReport();
   }
 
-  function scheduleReport(delayMs) {
+  // A single change is reported at once.
+  function scheduleReport() {
     clearTimeout(reportTimer);
-    reportTimer = setTimeout(() => report(state, defaults), delayMs);
+    const isSingle = performance.now() - lastReport > REPORT_DELAY_MS;
+    lastReport = performance.now();
+    if (isSingle) report(state, defaults);
+    else reportTimer = setTimeout(() => report(state, defaults), REPORT_DELAY_MS);
   }
 
   // Draw this state at once, keeping the reader's own size and exactness.
@@ -164,7 +168,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   function applyState(given) {
     state = { ...defaults, ...given, size: state.size, exact: state.exact };
     redraw();
-    scheduleReport(REPORT_DELAY_MS);
+    scheduleReport();
   }
 
   function redraw() {

@@ -86,12 +86,12 @@ export function glanceView(root, report, address = browserAddress) {
     });
   }
 
-  // The address has the text of the field, and the heads that are off.
+  // The address has the heads that are off, and the text of the field unless it is empty.
   function writeText(off) {
     const text = field.area.value;
-    if (!text.trim()) return;
     const defaults = { model: "", text: data.default_text, off: "" };
-    writeState(address, /** @type {any} */ ({ model: data.model, text, off }), defaults);
+    const written = { model: data.model, off, ...(text.trim() ? { text } : {}) };
+    writeState(address, /** @type {any} */ (written), defaults);
   }
 
   function show(answerOrBytes) {
