@@ -1,16 +1,19 @@
-"""The app: time to open it, cost of a rerun of each page, and response to clicks.
+"""The app and the site: time until the first picture, and response to keys and clicks.
 
     python -m benchmarks.app [--checkpoints FOLDER] [--rounds 7]
 
 Prints medians in milliseconds. Opening the app, with an empty cache, is compared with opening a
 Streamlit page that has only a heading; both take turns, so that other work on the machine affects
-both. Reruns are measured without a browser (`tests/websocket_session.py`): the time of a script run
-without a change and with another sentence, and what the latter sends to the browser.
+both. The site runs its model in the browser; its visits are repeated in one profile, in which the
+model is stored. Reruns of the Streamlit pages are measured without a browser
+(`tests/websocket_session.py`): the time of a script run without a change and with another sentence,
+and what the latter sends to the browser.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,16 +23,17 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks.harness import MEASURE_KEYSTROKE, VIEWPORT, option_parser, report
-from tests.live_app import ROOT, app_server, chromium, wait_for_script_run
+from tests.live_app import ROOT, app_server, chromium, http_server
 from tests.websocket_session import Session
 from transformer import Translator
 from transformer.api.address_fields import DEPTHS
 from transformer.inference.device import describe_computed
 from transformer.ui.base.registry import HOME, PAGES, path
 from transformer.ui.pages.inside import TABS
+from transformer.ui.site.static_site import write_site
 
 SENTENCES = [
     "My neighbour sold his boat before the cold winter came.",
@@ -56,11 +60,11 @@ RECORD_APPEARANCE = """(() => {
 
 # Milliseconds from the click to the frame that follows the new picture.
 MEASURE_CLICK = """([layer, head]) => new Promise((done) => {
-  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
-  const root = views.find((view) => view && view.querySelector(".hu-thumb"));
+  const views = [document, ...[...document.querySelectorAll("*")].map((node) => node.shadowRoot)];
+  const root = views.find((view) => view?.querySelector(".hu-mosaic .hu-thumb"));
   const name = `layer ${layer}, head ${head}`;
   const start = performance.now();
-  root.querySelector(`[aria-label="${name}"]`).click();
+  root.querySelector(`.hu-mosaic [aria-label="${name}"]`).click();
   requestAnimationFrame(() => requestAnimationFrame(() => {
     const drawn = root.querySelector(".hu-title").textContent === `Layer ${layer}, head ${head}`;
     done(drawn ? performance.now() - start : NaN);
@@ -68,16 +72,15 @@ MEASURE_CLICK = """([layer, head]) => new Promise((done) => {
 })"""
 
 
-# Milliseconds from the click on a head's switch until a paragraph starts with `beginning`.
-MEASURE_SWITCH = """([head, beginning]) => new Promise((done) => {
-  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
-  const root = views.find((view) => view && view.querySelector("[role=switch]"));
+# Milliseconds from the click on a head's switch until the translation without it is drawn.
+MEASURE_SWITCH = """(head) => new Promise((done) => {
+  const views = [document, ...[...document.querySelectorAll("*")].map((node) => node.shadowRoot)];
+  const root = views.find((view) => view?.querySelector(".hu-switchboard"));
   const start = performance.now();
-  root.querySelector(`[data-head="${head}"]`).click();
+  root.querySelector(`.hu-switchboard [data-head="${head}"]`).click();
   const look = () => {
-    const lines = [...document.querySelectorAll(".stMarkdown p")];
-    const changed = lines.some((line) => line.textContent.startsWith(beginning));
-    requestAnimationFrame(changed ? () => done(performance.now() - start) : look);
+    const drawn = root.querySelector(".hu-live-results").textContent.includes("After the change");
+    requestAnimationFrame(drawn ? () => done(performance.now() - start) : look);
   };
   look();
 })"""
@@ -112,7 +115,7 @@ def milliseconds(action: Callable[[], object]) -> float:
 
 def report_in_python(folder: Path) -> None:
     translator = Translator.load(folder, device="cpu")
-    print(describe_computed(translator.computed_with))
+    print(f"{describe_computed(translator.computed_with)}, load {os.getloadavg()[0]:.1f}")
     translator.trace(SENTENCES[0])
     times = [milliseconds(partial(translator.trace, text)) for text in SENTENCES * 3]
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
@@ -122,10 +125,17 @@ def report_in_python(folder: Path) -> None:
 def time_to_appear(browser: Browser, address: str, selector: str) -> float:
     """Return the milliseconds until an element matches `selector`, in a new browser profile."""
     with browser.new_context(viewport=VIEWPORT) as context:
-        context.add_init_script(RECORD_APPEARANCE % json.dumps(selector))
-        page = context.new_page()
-        page.goto(address)
-        return float(page.evaluate("window.appearance"))
+        return visit(context, address, selector)
+
+
+def visit(context: BrowserContext, address: str, selector: str) -> float:
+    """Return the milliseconds until an element matches `selector`, in a new tab."""
+    page = context.new_page()
+    page.add_init_script(RECORD_APPEARANCE % json.dumps(selector))
+    page.goto(address)
+    milliseconds = float(page.evaluate("window.appearance"))
+    page.close()
+    return milliseconds
 
 
 def report_opening(browser: Browser, address: str, bare_address: str, rounds: int) -> None:
@@ -142,16 +152,27 @@ def report_opening(browser: Browser, address: str, bare_address: str, rounds: in
             times[label].append(time_to_appear(browser, *place))
     for label, milliseconds_of_visits in times.items():
         report(label, milliseconds_of_visits)
-    with browser.new_context(viewport=VIEWPORT) as context:
-        page = context.new_page()
-        page.goto(address)
-        page.locator(".hu-glance-word").first.wait_for()
-        wait_for_script_run(page)
-        page.evaluate(MEASURE_KEYSTROKE, ["Good morning.", ANIMATION])
-        keystrokes = [
-            float(page.evaluate(MEASURE_KEYSTROKE, [text, ANIMATION])) for text in SENTENCES
-        ]
-        report("from a keystroke to the animation", keystrokes, "300")
+
+
+def report_keystrokes(page: Page, address: str, place: str) -> None:
+    page.goto(address)
+    page.locator(".hu-glance-word").first.wait_for()
+    page.evaluate(MEASURE_KEYSTROKE, ["Good morning.", ANIMATION])
+    keystrokes = [float(page.evaluate(MEASURE_KEYSTROKE, [text, ANIMATION])) for text in SENTENCES]
+    report(f"from a keystroke to the animation, {place}", keystrokes, "150")
+
+
+def report_depths(page: Page, address: str, place: str) -> None:
+    page.goto(f"{address}?text={SENTENCES[0]}")
+    page.locator(PICTURES["bands"]).first.wait_for()
+    depth_buttons = page.get_by_role("group", name="How much to show")
+    changes = [*pairwise([*DEPTHS, "bands"])]
+    times = []
+    for left, depth in changes * 5:
+        page.wait_for_timeout(PAUSE_MS)
+        button = depth_buttons.get_by_role("button", name=DEPTHS[depth], exact=True)
+        times.append(button.evaluate(MEASURE_DEPTH, [PICTURES[depth], PICTURES[left]]))
+    report(f"from depth to depth, click to picture, {place}", times[len(changes) :], "60")
 
 
 def report_rerun(address: str, page: str, query: str, rounds: int) -> None:
@@ -176,35 +197,33 @@ def report_rerun(address: str, page: str, query: str, rounds: int) -> None:
 
 
 def report_clicks(page: Page, address: str) -> None:
-    page.goto(f"{address}/?depth=heads&text={SENTENCES[0]}&kind=encoder&exact=1")
-    page.locator(".hu-thumb").first.wait_for()
-    wait_for_script_run(page)
+    page.goto(f"{address}?depth=heads&text={SENTENCES[0]}&kind=encoder&exact=1")
+    page.locator(".hu-mosaic .hu-thumb").first.wait_for()
     clicks = [page.evaluate(MEASURE_CLICK, [n % 6 + 1, n % 8 + 1]) for n in range(1, 20)]
     report("choose another head, click to picture", clicks, "150")
-    page.goto(f"{address}/?text={SENTENCES[0]}")
-    page.locator(PICTURES["bands"]).first.wait_for()
-    wait_for_script_run(page)
-    depth_buttons = page.get_by_role("group", name="How much to show")
-    changes = [*pairwise([*DEPTHS, "bands"])]
-    depth_times = []
-    for left, depth in changes * 5:
-        page.wait_for_timeout(PAUSE_MS)
-        button = depth_buttons.get_by_role("button", name=DEPTHS[depth], exact=True)
-        depth_times.append(button.evaluate(MEASURE_DEPTH, [PICTURES[depth], PICTURES[left]]))
-        wait_for_script_run(page)
-    report("from depth to depth, click to picture", depth_times[len(changes) :], "200")
-    page.goto(f"{address}/?depth=off&text={SENTENCES[0]}")
-    switch_times = []
-    for n in range(27):
-        page.get_by_text("Switch off a head below").wait_for()
-        page.locator("[data-head]").first.wait_for()
-        wait_for_script_run(page)
-        page.wait_for_timeout(PAUSE_MS)
-        head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
-        switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "After the change"]))
-        page.get_by_role("button", name="All on").click()
-    report("switch a head off, click to the new translation", switch_times, "150")
-    wait_for_script_run(page)
+    page.goto(f"{address}?depth=off&text={SENTENCES[0]}")
+    for label in ("first time", "again"):
+        times = []
+        for n in range(27):
+            page.get_by_text("Switch off a head below").wait_for()
+            page.locator(".hu-switchboard [data-head]").first.wait_for()
+            page.wait_for_timeout(PAUSE_MS)
+            times.append(page.evaluate(MEASURE_SWITCH, f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"))
+            page.get_by_role("button", name="All on").click()
+        report(f"switch a head off, click to the new translation, {label}", times, "100")
+
+
+def report_site(browser: Browser, folder: Path, rounds: int) -> None:
+    """Measure the site in one browser profile."""
+    write_site(folder)
+    context = browser.new_context(viewport=VIEWPORT)
+    with http_server(folder) as address:
+        visits = [visit(context, address, ANIMATION) for _ in range(rounds)]
+        report("open the site, until the animation", visits, "800")
+        page = context.new_page()
+        report_keystrokes(page, address, "site")
+        report_depths(page, address, "site")
+    context.close()
 
 
 def main() -> None:
@@ -225,15 +244,18 @@ def main() -> None:
             app_server(options.checkpoints, HEADS_UP_RUNS=str(folder / "runs"))
         )
         browser = stack.enter_context(chromium())
-        report_opening(browser, address, bare_address, options.rounds)
+        report_opening(browser, f"{address}/", bare_address, options.rounds)
+        page = browser.new_context(viewport=VIEWPORT).new_page()
+        report_keystrokes(page, f"{address}/", "app")
+        report_depths(page, f"{address}/", "app")
+        report_clicks(page, f"{address}/")
+        report_site(browser, folder / "site", options.rounds)
         print("rerun of      no change, ms   another sentence: ms, kB sent")
         for file in PAGES:
-            report_rerun(address, path(file), "", options.rounds)
-        for depth in [*DEPTHS][1:]:
-            report_rerun(address, path(HOME), f"depth={depth}", options.rounds)
+            if file != HOME:
+                report_rerun(address, path(file), "", options.rounds)
         for tab in [*TABS][1:]:
             report_rerun(address, "inside", f"tab={tab}", options.rounds)
-        report_clicks(browser.new_context(viewport=VIEWPORT).new_page(), address)
 
 
 if __name__ == "__main__":

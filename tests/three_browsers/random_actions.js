@@ -5,7 +5,7 @@ import { openBrowser } from "./driver.js";
 import { differences, headCodes, placeOf, read } from "./picture.js";
 
 const SLOWDOWN = 6;
-const MAX_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 60_000;
 const [POLL_MS, STABLE_MS] = [150, 200]; // the picture has to be right twice, with this time between
 const HISTORY_SHOWN = 6; // last actions that are printed with a lost one
 const SENTENCES = [

@@ -54,10 +54,11 @@ export function homePage(container, context) {
       return context.openDepth("heads", { kind: "cross", layer, head, ...row });
     }
     viewNumber = Math.max(viewNumber, number);
-    if (context.depth !== "bands") return context.draw();
     endAsking();
+    const isBands = context.depth === "bands";
     const problem = textProblem(text, context.modelInfo);
-    if (problem) return view.show(viewData(text, { ...lastTranslation, off, problem }));
+    if (problem) return view.show(viewData(text, { ...(isBands ? lastTranslation : {}), off, problem }));
+    if (!isBands) return context.draw();
     askedKey = keyOf(text, off);
     const requestNumber = requestCount;
     try {
