@@ -74,7 +74,7 @@ pictures: .venv/dev.stamp browser
 
 # All benchmarks that need no corpus and no GPU, one after the other: two at a time would slow each other down.
 benchmarks: .venv/dev.stamp
-	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e gold_alignments -e gpu); do \
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e gold_alignments -e gpu -e random_actions); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 

@@ -1,6 +1,7 @@
 // Random actions on the page Try and the pages around it: `random_actions.js EXPECTED.json ACTIONS SEED BROWSER …`. After
 // each of them the picture has to equal the address, on a server that takes 0 to 2 s longer and a slow processor.
 
+import { random as makeRandom } from "../figures/scripts/fixtures.js";
 import { openBrowser } from "./driver.js";
 import { differences, headCodes, placeOf, read } from "./picture.js";
 
@@ -16,16 +17,6 @@ const LETTERS = "abcdefghilmnoprstu ";
 
 const [file, actionCount, seed, ...browsers] = Deno.args;
 const expected = JSON.parse(Deno.readTextFileSync(file));
-
-// Numbers from 0 to 1 (mulberry32). It is also sent to the page, as text.
-function makeRandom(state) {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
-    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
-    return ((bits ^ (bits >>> 14)) >>> 0) / 4294967296;
-  };
-}
 
 // Runs before the page's scripts: requests to the server wait, or end when they are aborted.
 const DELAYED_FETCH = `(() => {
