@@ -22,7 +22,7 @@ from benchmarks.harness import option_parser
 from tests.figures.deno import DENO
 from tests.live_app import ROOT, app_server
 from transformer.api.address_fields import DEPTHS
-from transformer.api.model_description import EXAMPLE
+from transformer.text.sentences import EXAMPLE
 from transformer.ui.base.registry import PAGES, path
 
 SCRIPTS = ROOT / "tests" / "three_browsers"

@@ -1,0 +1,75 @@
+"""The picture equals the address, also when the server answers late or in another order."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.app_pages import open_depth
+from tests.browser.conftest import NewPage
+from tests.browser.home_page import open_home, tile
+from tests.live_app import wait_until
+
+SENTENCE = "I sleep."
+ALTERNATIVES_MS = 600
+"""Longer than a page waits before it requests the alternatives of a translation."""
+
+
+def hold(page: Page, kind: str, content: str = "") -> list[Route]:
+    """Return a list of the requests of this kind with this content, which get no answer."""
+    held: list[Route] = []
+
+    def hold_or_send(route: Route) -> None:
+        if content in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(f"**/api/ask/{kind}", hold_or_send)
+    return held
+
+
+def send(page: Page, held: list[Route]) -> None:
+    for route in held:
+        route.continue_()
+    page.unroute_all()
+
+
+def check_another_answer_first(page: Page, app: str) -> None:
+    """The facts about the model arrive while the translation without a head is awaited."""
+    facts, translations = hold(page, "load"), hold(page, "glance", "c0.1")
+    open_home(page, app)
+    page.locator('.hu-strip [data-head="c0.1"]').click()
+    wait_until(page, "location.search.includes('off=c0.1')")
+    facts.pop().continue_()
+    page.wait_for_timeout(ALTERNATIVES_MS)
+    send(page, translations)
+    expect(page.locator(".hu-strip-effect")).to_contain_text("the translation is")
+    page.wait_for_timeout(ALTERNATIVES_MS)
+    expect(page.locator('.hu-strip [data-head="c0.1"]')).to_have_attribute("aria-checked", "false")
+
+
+def check_another_depth_first(page: Page, app: str) -> None:
+    """The visitor returns to the bands, whose last request was never answered."""
+    open_home(page, app)
+    held = hold(page, "glance", SENTENCE)
+    page.get_by_label("English").fill(SENTENCE)
+    wait_until(page, "location.search.includes('I+sleep')")
+    open_depth(page, "Switch off")
+    open_depth(page, "Bands")
+    send(page, held)
+    expect(tile(page, 1, "first")).to_have_text("sleep.")
+
+
+def check_an_erased_sentence(page: Page, app: str) -> None:
+    """The depths without bands say why nothing is translated, too."""
+    page.goto(f"{app}/?depth=steps&text={SENTENCE}")
+    page.locator(".hu-steps").wait_for()
+    page.get_by_label("English").fill("")
+    expect(page.get_by_text("Type a few words to translate.")).to_be_visible()
+
+
+def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    check_another_answer_first(page, bundled_app)
+    check_another_depth_first(page, bundled_app)
+    check_an_erased_sentence(page, bundled_app)
