@@ -23,15 +23,8 @@ let hasOpenedPlace = false; // whether this document has shown a place; only its
 
 /** @typedef {import("./lesson-places.js").PreparedLesson} PreparedLesson */
 /**
- * A visitor's class: `led` is a student who follows the teacher; `answers` are those of the class to each lesson.
- * @typedef {{ code: string, teacher: string, teaches: boolean, led: boolean, members: number,
- *   answers: Record<string, { count: number, counts: number[], shown: boolean }>,
- *   send(message: { answer?: { lesson: string, option: number }, show?: string }): void }} ClassState
- */
-
-/**
  * @param {HTMLElement} container
- * @param {{ ask: Engine["ask"], place: () => import("../../common/open.js").Place, getClass?: () => ClassState | null,
+ * @param {{ ask: Engine["ask"], place: () => import("../../common/open.js").Place, getClass?: () => import("./class-answers.js").ClassState | null,
  *   guesses: ReturnType<typeof import("./guesses.js").makeGuesses>, onVisible?: (isVisible: boolean) => void }} context
  */
 export function lessonCard(container, context) {
@@ -50,10 +43,11 @@ export function lessonCard(container, context) {
   let verdict = null; // of the last check
   let [drawnKey, drawnState] = ["", ""];
 
-  // A guess; of a student who is led, only one given in this class: an earlier group may have used this browser.
+  // A guess; of a student who is led, only one that this class has: an earlier group may have used this browser, and a
+  // message may be lost.
   const guessOf = (name) => {
     const [guess, group] = [guesses.of(name), getClass()];
-    return guess && group?.led && guess.group !== group.code ? null : guess;
+    return guess && group?.led && (guess.group !== group.code || !group.answers[name]?.answered) ? null : guess;
   };
   // Whether the answer waits until the teacher shows it.
   const isSealed = (name) => {
@@ -223,8 +217,7 @@ export function lessonCard(container, context) {
       group?.send({ answer: { lesson: name, option: number } });
       const revealed = !isSealed(name);
       guesses.keep(name, { label, right: number === question.correct, revealed, group: group?.code });
-      if (revealed) open(lesson, ready);
-      else draw();
+      if (revealed) open(lesson, ready); // else the news of the class draw the card
     };
     const options = question.options.map((each, n) =>
       button(markdownNodes(each.label), () => choose(each, n), { class: "hu-button hu-lesson-option" })

@@ -1,10 +1,11 @@
 // Lessons in the app, mounted by Streamlit on every page: the card of the open lesson, and on the page Learn the list.
-// The address says which lesson is open; nothing here causes a rerun, except in a class, whose answers go to the server.
+// The address says which lesson is open, and nothing here causes a rerun.
 
 import { el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
 import { currentPlace, onOpenPlace, onPlace } from "../../common/open.js";
 import { makeServerEngine } from "../../engine/server.js";
+import { listenToClass } from "./class-answers.js";
 import { makeGuesses } from "./guesses.js";
 import { lessonCard } from "./lesson-card.js";
 import { lessonList } from "./lesson-list.js";
@@ -12,7 +13,7 @@ import { LEARN } from "./lesson-places.js";
 
 const SHOWN = "lesson"; // data attribute of the element around the view, "card" or "list", for the style of the page
 
-export function lessonView(root, report) {
+export function lessonView(root) {
   const problem = el("p", { class: "hu-note", role: "status" });
   const node = el("div", { class: "hu hu-lessons-view" }, problem);
   root.append(node);
@@ -37,11 +38,12 @@ export function lessonView(root, report) {
     const ask = withMemory(askServer);
     const guesses = makeGuesses();
     const place = () => ({ ...currentPlace(), page: data.page });
+    const group = listenToClass(() => draw());
     const card = lessonCard(node, {
       ask,
       place,
       guesses,
-      getClass: () => data.class && { ...data.class, send: report },
+      getClass: () => group.state(data.class),
       onVisible: mark,
     });
     const list = data.page === LEARN
@@ -49,6 +51,7 @@ export function lessonView(root, report) {
       : null;
     draw = () => {
       if (currentPlace().page !== data.page) return; // this page is being left
+      if (data.class && !group.state(data.class)) return; // until there are news of the class
       problem.textContent = "";
       for (const part of [card, list]) {
         part?.draw().catch((error) => {
@@ -56,7 +59,7 @@ export function lessonView(root, report) {
         });
       }
     };
-    ends = [onPlace(draw)];
+    ends = [onPlace(draw), group.close];
     if (data.page === LEARN) ends.push(onOpenPlace(openHere));
   }
 
@@ -71,7 +74,8 @@ export function lessonView(root, report) {
   }
 
   return {
-    // `page`: the path of the page; `titles`: of all pages, by path; `class`: `ClassState` of lesson-card.js, or null.
+    // `page`: the path of the page; `titles`: of all pages, by path; `class`: code and teacher of the visitor's class, or
+    // null.
     show(shown) {
       data = shown;
       if (!ends.length) start();
