@@ -7,7 +7,7 @@ import { classConnection, onClassChange } from "../frame/class-connection.js";
  * lesson, with the number of each option once the teacher shows them.
  * @typedef {{ code: string, teacher: string, teaches: boolean, led: boolean, members: number,
  *   answers: Record<string, { answered: boolean, count: number, counts: number[], shown: boolean }>,
- *   send(message: import("../frame/class-connection.js").ClassMessage): void }} ClassState
+ *   send(message: import("../frame/class-connection.js").ClassMessage): boolean }} ClassState
  */
 /** @typedef {import("../frame/class-connection.js").ClassNews} ClassNews */
 
@@ -52,6 +52,6 @@ export function classState(group, news) {
     led: news.state === "follows",
     members: news.members ?? 0,
     answers: Object.fromEntries(answers),
-    send: (message) => classConnection()?.send(message),
+    send: (message) => classConnection()?.send(message) ?? false,
   };
 }

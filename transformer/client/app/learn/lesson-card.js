@@ -41,22 +41,27 @@ export function lessonCard(container, context) {
   let firstModel = "";
   /** @type {[boolean, string] | null} */
   let verdict = null; // of the last check
-  let [drawnKey, drawnState] = ["", ""];
+  let [drawnKey, drawnState, awaitedAnswers] = ["", "", ""];
+
+  const lessonNamed = (name) => course?.lessons.find((each) => each.name === name);
+  const isShown = (name) => Boolean(getClass()?.answers[name]?.shown);
 
   // A guess; of a student who is led, only one that this class has: an earlier group may have used this browser, and a
-  // message may be lost.
-  const guessOf = (name) => {
+  // message may be lost. What is to be found on a page is not part of the class.
+  function guessOf(name) {
     const [guess, group] = [guesses.of(name), getClass()];
-    return guess && group?.led && (guess.group !== group.code || !group.answers[name]?.answered) ? null : guess;
-  };
-  // Whether the answer waits until the teacher shows it.
-  const isSealed = (name) => {
-    const group = getClass();
-    return Boolean(group && (group.teaches || group.led) && !group.answers[name]?.shown);
-  };
+    const counts = !group?.led || lessonNamed(name)?.in_place ||
+      (guess?.group === group.code && group.answers[name]?.answered);
+    return counts ? guess : null;
+  }
+
+  // Whether a student's answer waits until the teacher shows all of them.
+  const isSealed = (name) => Boolean(getClass()?.led) && !lessonNamed(name)?.in_place && !isShown(name);
+
   function isRevealed(name) {
     const [guess, group] = [guessOf(name), getClass()];
-    if (group?.teaches && !guess?.revealed) return Boolean(group.answers[name]?.shown);
+    if (group?.teaches) return isShown(name); // the class sees the teacher's screen
+    if (group?.led && isShown(name)) return true;
     return Boolean(guess && (guess.revealed || (guess.label && !isSealed(name))));
   }
 
@@ -88,7 +93,7 @@ export function lessonCard(container, context) {
     await load();
     if (name !== context.place().params.lesson) return; // a newer place
     if (name === course.end) return hide();
-    const lesson = course.lessons.find((each) => each.name === name);
+    const lesson = lessonNamed(name);
     node.hidden = false;
     onVisible(true);
     if (!lesson) {
@@ -107,7 +112,16 @@ export function lessonCard(container, context) {
       if (key !== drawnKey || !prepared.has(key)) return; // a newer request
     }
     if (isFirst && needsOpening(lesson, place, isRevealed(name))) return open(lesson, prepared.get(key));
+    if (awaitedAnswers === name && isRevealed(name)) {
+      awaitedAnswers = "";
+      return open(lesson, prepared.get(key));
+    }
     render(lesson, context.place(), prepared.get(key));
+  }
+
+  // Show the answers to the class, and what the lesson shows once the news of it have come.
+  function showToClass(name) {
+    if (getClass().send({ show: name })) awaitedAnswers = name;
   }
 
   function hide() {
@@ -194,7 +208,7 @@ export function lessonCard(container, context) {
   /** @param {Lesson} lesson @param {Question} question @param {PreparedLesson} ready */
   function choiceNodes(lesson, question, ready) {
     const [{ name }, group, guess] = [lesson, getClass(), guessOf(lesson.name)];
-    if (isRevealed(name)) return group?.answers[name]?.shown ? bars(question, group.answers[name].counts) : [];
+    if (isRevealed(name)) return isShown(name) ? bars(question, group.answers[name].counts) : [];
     if (group?.teaches) {
       return [
         el("ul", {}, ...question.options.map(({ label }) => el("li", {}, ...markdownNodes(label)))),
@@ -202,11 +216,7 @@ export function lessonCard(container, context) {
           "",
           fill("{count} of {members} answered", { count: group.answers[name]?.count ?? 0, members: group.members }),
         ),
-        button("Show the answers", () => {
-          group.send({ show: name });
-          guesses.keep(name, {});
-          open(lesson, ready);
-        }, { class: "hu-button hu-primary" }),
+        button("Show the answers", () => showToClass(name), { class: "hu-button hu-primary" }),
       ];
     }
     if (guess && isSealed(name)) {
@@ -232,13 +242,14 @@ export function lessonCard(container, context) {
     const isDone = isRevealed(name);
     const check = async () => {
       const place = context.place();
-      verdict = place.page === lesson.page && (place.params.text ?? lesson.sentences[0]) === ready.text
+      verdict = place.page === lesson.page && place.params.text === ready.text
         ? await checkPlace(ask, question, ready, place.params)
         : [false, ELSEWHERE];
       guesses.keep(name, { right: verdict[0], revealed: verdict[0] || isDone });
       draw();
     };
     const giveUp = () => {
+      if (getClass()?.teaches) return showToClass(name);
       guesses.keep(name, {});
       open(lesson, ready);
     };
@@ -359,7 +370,7 @@ export function lessonCard(container, context) {
     const shared = Object.fromEntries(
       Object.entries({ model, exact: params.exact, lesson: name }).filter(([, value]) => value),
     );
-    const lesson = course.lessons.find((each) => each.name === name);
+    const lesson = lessonNamed(name);
     if (!lesson || (!isRevealed(name) && !lesson.in_place)) return openPlace(LEARN, shared);
     const ready = await prepare(lesson, model || firstModel, params.exact === "1");
     if (ready) open(lesson, ready);
