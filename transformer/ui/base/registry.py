@@ -14,7 +14,9 @@ from transformer.ui.base.address import View
 Values = dict[str, dict[str, Any]]
 """Values of fields, by the name of the view class that declares them."""
 ViewType = TypeVar("ViewType", bound=View)
-HOME, CLASS = "app.py", "pages/class.py"
+HOME, LEARN, CLASS = "app.py", "pages/learn.py", "pages/class.py"
+CLIENT_PAGES = (HOME, LEARN)
+"""Pages that the client draws and whose addresses it writes."""
 
 
 @dataclasses.dataclass(frozen=True)

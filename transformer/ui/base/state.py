@@ -18,6 +18,7 @@ from transformer.figures.glossary import tip
 from transformer.ui.base.address import PERSONAL_FIELDS, View
 from transformer.ui.base.registry import (
     BY_PATH,
+    CLIENT_PAGES,
     HOME,
     PAGES,
     Values,
@@ -187,8 +188,8 @@ def open_address(page: str) -> list[str]:
     url_params = dict(st.query_params.items())
     acting_page = st.session_state.pop(_ACTING_PAGE, None)
     has_acted, has_changed_page = acting_page is not None, previous_page != page
-    if page == HOME:
-        _open_client_address(url_params, has_acted)
+    if page in CLIENT_PAGES:
+        _open_client_address(page, url_params, has_acted)
         return []
     st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
@@ -223,27 +224,35 @@ def open_address(page: str) -> list[str]:
     return problems
 
 
-def _open_client_address(url_params: dict[str, str], has_acted: bool) -> None:
-    """Take the view from the address of the page Try, which the client owns and corrects.
+def _open_client_address(page: str, url_params: dict[str, str], has_acted: bool) -> None:
+    """Take the view from the address of a page whose address the client owns and corrects.
 
     After a callback of this page, the view is a place that the client is to open instead.
     """
     if has_acted and _VIEW in st.session_state:
         if st.session_state.pop(_CHANGED_PLACE, False):
             number, _ = st.session_state.get(_OPENED_PLACE, (0, {}))
-            st.session_state[_OPENED_PLACE] = number + 1, params(HOME)
+            st.session_state[_OPENED_PLACE] = number + 1, params(page)
         return
     if _VIEW not in st.session_state:
         _restore_size()
-    leave_client(url_params)
+    leave_client(page, url_params)
 
 
-def leave_client(params: Mapping[str, str]) -> None:
-    """Take the view from these parameters, which the page Try has in its address."""
-    view_type = PAGES[HOME].view
-    values, _ = parse_params(HOME, params)
-    defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
-    set_fields(HOME, **{**defaults, **values[View.__name__], **values[view_type.__name__]})
+def leave_client(page: str, params: Mapping[str, str]) -> None:
+    """Take the view from these parameters, which one of `CLIENT_PAGES` has in its address.
+
+    The page Learn has no sentence and no head: those of the page before stay.
+    """
+    view_type = PAGES[page].view
+    values, _ = parse_params(page, params)
+    kept = view_type.fields().keys() - {"lesson", "model", *view_type.own()}
+    defaults = {
+        name: field.default
+        for name, field in view_type.fields().items()
+        if field.linked and (page == HOME or name not in kept)
+    }
+    set_fields(page, **{**defaults, **values[View.__name__], **values[view_type.__name__]})
 
 
 def request_place(file: str, params: Mapping[str, str]) -> None:

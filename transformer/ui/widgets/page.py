@@ -27,7 +27,16 @@ from transformer.text.door import (
 )
 from transformer.text.sentences import EXAMPLE
 from transformer.ui.base import state
-from transformer.ui.base.registry import BY_PATH, CLASS, HOME, PAGES, page_name, path
+from transformer.ui.base.registry import (
+    BY_PATH,
+    CLASS,
+    CLIENT_PAGES,
+    HOME,
+    LEARN,
+    PAGES,
+    page_name,
+    path,
+)
 from transformer.ui.services import downloads, models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
@@ -139,7 +148,7 @@ def _frame(file: str) -> Iterator[list[str]]:
     st.html(_style(state.is_large()))
     with cancelled_by(RerunCancellation()):
         yield problems
-    if not home:  # the client writes the address of the page Try
+    if file not in CLIENT_PAGES:
         state.write_address()
 
 
@@ -152,8 +161,8 @@ def _handle_frame() -> None:
     if choice.large is not None:
         state.change(size="large" if choice.large else "normal")
         return
-    if choice.origin is not None and not choice.origin.page:
-        state.leave_client(choice.origin.params)
+    if choice.origin is not None and BY_PATH.get(choice.origin.page) in CLIENT_PAGES:
+        state.leave_client(BY_PATH[choice.origin.page], choice.origin.params)
     target = BY_PATH.get(choice.page, HOME)
     state.request_place(target, state.params(target) if choice.params is None else choice.params)
 
@@ -199,7 +208,7 @@ def _draw_top(file: str, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
     class_line.show(file)
     class_question.card(file)
-    if file not in (CLASS, "pages/learn.py"):
+    if file not in (CLASS, LEARN):
         lesson_card.mount(file)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)
