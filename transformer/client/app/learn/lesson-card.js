@@ -112,6 +112,8 @@ export function lessonCard(container, context) {
       if (key !== drawnKey || !prepared.has(key)) return; // a newer request
     }
     if (isFirst && needsOpening(lesson, place, isRevealed(name))) return open(lesson, prepared.get(key));
+    const guess = guessOf(name);
+    if (guess && !guess.revealed && guess.label && isRevealed(name)) guesses.keep(name, { ...guess, revealed: true });
     if (awaitedAnswers === name && isRevealed(name)) {
       awaitedAnswers = "";
       return open(lesson, prepared.get(key));
