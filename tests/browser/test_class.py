@@ -207,3 +207,22 @@ def test_a_question_before_and_after(classroom: ClassPages) -> None:
     for page in (teacher, ann, bob):
         expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
         expect(page.get_by_text("2 students who answered both times: 50% before")).to_be_visible()
+
+
+def test_a_lesson_is_answered_together(classroom: ClassPages) -> None:
+    teacher, ann, bob = classroom
+    teacher.get_by_role("link", name="Learn", exact=True).first.click()
+    teacher.get_by_role("button", name="Start the course").click()
+    for page, option in ((ann, 0), (bob, 1)):
+        page.locator(".hu-lesson-option").nth(option).click()
+        expect(page.locator(".hu-lesson")).to_contain_text("Ms Curie will show all answers")
+        expect(page.locator(".hu-lesson-answer")).to_have_count(0)
+    card = teacher.locator(".hu-lesson")
+    expect(card).to_contain_text("2 of 2 answered")
+    expect(card.locator(".hu-lesson-option, .hu-lesson-bars")).to_have_count(0)
+    card.get_by_role("button", name="Show the answers").click()
+    for page in classroom:
+        expect(page.locator(".hu-lesson-answer")).to_be_visible()
+        expect(page.locator(".hu-lesson-bars li")).to_contain_text(["· 1", "· 1", "· 0", "· 0"])
+        expect(page).to_have_url(re.compile(r"/\?(.*&)?lesson=umbrella(&|$)"))
+    expect(ann.locator(".hu-lesson-answer")).to_contain_text("Not quite. You chose: sister.")

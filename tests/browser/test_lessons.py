@@ -83,3 +83,22 @@ def test_a_lesson_that_the_chosen_model_does_not_show_uses_another(
     assert "model=en-de" not in page.url
     card.locator(".hu-lesson-next").click()
     page.wait_for_url(re.compile(r"model=en-de.*lesson=bag"))
+
+
+def test_a_lesson_opened_on_learn_stays_open_when_the_page_is_drawn_again(
+    bundled_app: str, page: Page
+) -> None:
+    page.goto(f"{bundled_app}/learn?model=en-de&text=Hello.")
+    page.get_by_role("button", name="Start the course").click()
+    card = page.locator(".hu-lesson")
+    expect(card.locator(".hu-lesson-option").first).to_be_visible()
+    page.get_by_role("button", name="Larger").click()
+    wait_for_script_run(page)
+    expect(card).to_contain_text(CORE[0].title)
+    card.locator(".hu-lesson-next").click()
+    expect(card).to_contain_text(CORE[1].title)
+    page.go_back()
+    expect(card).to_contain_text(CORE[0].title)
+    page.get_by_role("link", name="Look inside").click()
+    page.wait_for_url(re.compile(rf"/inside\?.*lesson={CORE[0].name}"))
+    expect(page.get_by_label("English")).to_have_value("Hello.")

@@ -12,10 +12,8 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.class_visits import (
     class_line_data,
     field,
-    follow,
     follow_link,
     join_as_student,
-    lead,
     only_class,
     open_as_teacher,
     page_markdown,
@@ -23,7 +21,7 @@ from tests.pages.class_visits import (
     rerun,
     with_visitor_id,
 )
-from tests.pages.conftest import ROOT, Visit, messages, send_choice, view
+from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import ClassroomError
 from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import membership
@@ -136,36 +134,13 @@ def lesson_class(app: AppTest) -> dict[str, Any]:
     return state
 
 
-def test_a_lesson_is_answered_together(visit: Visit) -> None:
-    name = "umbrella"
-    teacher = open_as_teacher(visit)
+def test_the_card_of_a_lesson_knows_the_class(visit: Visit) -> None:
+    open_as_teacher(visit)
     classroom = only_class()
     ann = join_as_student(visit, classroom, "Ann")
-    follow_link(teacher, "app.py")
-    send_choice(teacher, "frame", page="learn", params={"lesson": name})
-    lead(teacher)
-    rerun(teacher)
-    assert lesson_class(teacher)["teaches"]
-    rerun(follow(ann))
-    assert view(ann).lesson == name
-    assert lesson_class(ann)["led"]
-
-    send_choice(ann, "lesson-card", answer={"lesson": name, "option": 1})
-    assert classroom.answers(name) == {1: 1}
-    bob = join_as_student(visit, classroom)
-    rerun(follow(bob))
-    send_choice(bob, "lesson-card", answer={"lesson": name, "option": 2})
-    send_choice(bob, "lesson-card", show=name)  # only the teacher can
-    rerun(teacher)
-    # The class can see the teacher's screen: how many have answered, but not what.
-    assert lesson_class(teacher)["members"] == 2
-    assert lesson_class(teacher)["answers"] == {name: {"count": 2, "counts": [], "shown": False}}
-
-    send_choice(teacher, "lesson-card", show=name)
-    for app in (teacher, ann, bob):
-        rerun(app)
-        answers = lesson_class(app)["answers"]
-        assert answers == {name: {"count": 2, "counts": [0, 1, 1, 0], "shown": True}}
+    follow_link(ann, "pages/inside.py")
+    group = {"code": classroom.code, "teacher": live_classes.teacher_name(classroom)}
+    assert lesson_class(ann) == group
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

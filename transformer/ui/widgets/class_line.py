@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.classroom import Classroom
-from transformer.ui.base import state, visitor
+from transformer.ui.base import visitor
 from transformer.ui.base.address import PERSONAL_FIELDS
 from transformer.ui.base.registry import CLASS, HOME, PAGES, path
 from transformer.ui.services import live_classes
@@ -75,7 +75,7 @@ def _data(classroom: Classroom, file: str) -> dict[str, Any]:
 def _drawn(classroom: Classroom, file: str) -> dict[str, int | str]:
     """Return what this page draws of the class's news."""
     drawn: dict[str, int | str] = {"questions": classroom.measured.changes}
-    if file == CLASS or state.view().lesson:
+    if file == CLASS:
         visitor_id = visitor.current_id()
         drawn["state"] = (
             teaching_state(classroom)

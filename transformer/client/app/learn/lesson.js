@@ -65,7 +65,7 @@ export function lessonView(root) {
 
   // Open another place of this page; the clinic is another page in all but its address.
   function openHere({ page, params }) {
-    if (page !== LEARN || !params || params.clinic || data.class) return false; // the server leads a class
+    if (page !== LEARN || !params || params.clinic) return false;
     const query = new URLSearchParams(params).toString();
     history.pushState(null, "", location.pathname + (query ? `?${query}` : ""));
     draw();
