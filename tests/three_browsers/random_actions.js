@@ -189,7 +189,7 @@ async function run(name) {
       if (isMove) return { fields: {}, heads: {} };
       Object.assign(wanted.fields, fields);
       Object.assign(wanted.heads, heads);
-      if (fields.text !== undefined) delete wanted.fields.pin; // it would be another word
+      if (wanted.fields.text !== undefined) delete wanted.fields.pin; // it would be another word
     }
     return wanted;
   }
