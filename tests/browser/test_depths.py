@@ -30,7 +30,7 @@ def wait_for_depth(page: Page, label: str, text: str) -> None:
             expect(page.locator(content).first).to_be_hidden()
     pressed = page.get_by_role("group", name="How much to show").get_by_role("button", pressed=True)
     expect(pressed).to_have_text(label)
-    expect(page.get_by_label("English")).to_have_value(text)
+    expect(page.get_by_label("Your sentence")).to_have_value(text)
     wait_for_script_run(page)
 
 
@@ -47,7 +47,7 @@ def test_a_sentence_is_typed_at_every_depth_read_token_by_token_and_changed(
     words = expected.text.rstrip(" ?").split()
     for depth in ("heads", "off", "steps"):
         page.goto(f"{bundled_app}/?depth={depth}&text={FIRST}")
-        field = page.get_by_label("English")
+        field = page.get_by_label("Your sentence")
         expect(translation(page, depth)).to_contain_text(en_fr.translate(FIRST).text.split()[-2])
         field.fill("")
         field.press_sequentially(SECOND, delay=30)  # without Enter: a pause in typing is enough

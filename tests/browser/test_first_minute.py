@@ -54,14 +54,14 @@ def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translato
     expect(page.get_by_role("heading", level=1)).to_contain_text("see which words")
     expect(tile(page, 0)).to_be_attached()
     wait_for_script_run(page)
-    page.get_by_label("English").fill(TEXT)  # typing, no click
+    page.get_by_label("Your sentence").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     wait_for_all_words(page)
     assert words(page) == expected_words(en_fr, TEXT)
     assert not re.search(HOME_JARGON, visible_text(page), re.I)
     page.get_by_role("button", name="Open this head").click()  # first click: all heads
     wait_until(page, "location.search.includes('depth=heads')")
-    expect(page.get_by_label("English")).to_have_value(TEXT)
+    expect(page.get_by_label("Your sentence")).to_have_value(TEXT)
     wait_for_script_run(page)
     assert not re.search(JARGON, visible_text(page), re.I)
     word = page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True)

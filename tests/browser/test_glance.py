@@ -27,7 +27,7 @@ def test_a_typed_sentence_is_translated_and_its_animation_plays_once(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
     open_home(page, bundled_app)
-    field = page.get_by_label("English")
+    field = page.get_by_label("Your sentence")
     field.fill("")
     field.press_sequentially(TEXT, delay=30)
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())

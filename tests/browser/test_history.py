@@ -27,7 +27,7 @@ def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPag
     page = new_page(alone=True)  # the browser counts at most 50 entries of one tab
     for query in ("", f"?text={TEXT}"):
         open_home(page, bundled_app, query)
-        text = page.get_by_label("English").input_value()
+        text = page.get_by_label("Your sentence").input_value()
         entries = page.evaluate("history.length")
         for number, label in enumerate(("Step by step", "Switch off"), start=1):
             open_depth(page, label)
@@ -42,7 +42,7 @@ def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPag
         assert page.evaluate("history.length") == entries + 2
 
     open_home(page, bundled_app)
-    page.get_by_label("English").fill(TEXT)
+    page.get_by_label("Your sentence").fill(TEXT)
     expect(tile(page, 1, "first")).to_have_text("sleep.")  # typed text is reported after a moment
     wait_for_address(page, "/", text=TEXT)
     fields = {"model": "en-fr", "text": TEXT}

@@ -67,7 +67,7 @@ def check_the_default_sentence_typed_again(page: Page, app: str) -> None:
     page.goto(f"{app}/?depth=off&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     wait_for_script_run(page)
-    field = page.get_by_label("English")
+    field = page.get_by_label("Your sentence")
 
     def type_sentence() -> None:
         field.fill("I am a student.")  # the first example, the default of the address
