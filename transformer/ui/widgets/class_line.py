@@ -45,7 +45,8 @@ def _had_class() -> bool:
     """Return whether the last run of this session, or an earlier session, had a class."""
     if _WAS_IN_CLASS in st.session_state:
         return bool(st.session_state[_WAS_IN_CLASS])
-    return bool(st.context.cookies.get(CODE_COOKIE))
+    code = st.context.cookies.get(CODE_COOKIE)
+    return isinstance(code, str) and code != ""
 
 
 def _mount(data: dict[str, Any]) -> None:
