@@ -3,7 +3,7 @@
 Streamlit imports a view's script, in which all its modules are joined, and calls its default export
 with new data and a parent element in a shadow root. `test_storage.py` checks that the browser
 requests a script once, `view-loader.test.js` that it requests it again after a failure, and
-`mount.test.js` that each value is a message of its own."""
+`mount.test.js` that each choice is sent."""
 
 from __future__ import annotations
 

@@ -9,13 +9,12 @@ of the open page and the shared ones.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from typing import Any, NoReturn, overload
 
 import streamlit as st
 
 from transformer.figures.glossary import tip
-from transformer.ui.base.address import PERSONAL_FIELDS, View
+from transformer.ui.base.address import View
 from transformer.ui.base.registry import (
     BY_PATH,
     CLIENT_PAGES,
@@ -30,10 +29,10 @@ from transformer.ui.base.registry import (
 from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 
 # Session keys.
-_OPENED_PLACE = "opened place"  # on the page Try: number and parameters
-_REQUESTED_PLACE, _ARRIVING, _CHANGED_PLACE = "requested place", "arriving", "changed place"
-# A page with parameters that a view opens; the page that is then opened with all its parameters.
-_VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
+_REQUESTED_PLACE, _ARRIVING = "requested place", "arriving"
+# A page that a view opens with parameters, and whether a rerun has gone there; the page that is
+# then opened with all of them.
+_VIEW, _PAGE, _LEFT_PAGE, _BY_LINK = "view", "page", "left", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
 # The session's first page with its address and the parameters of its view once it is drawn; None
 # after a user action.
@@ -80,21 +79,6 @@ def change(page: str = "", /, **values: Any) -> None:
     if values.get("model", view().model) != view().model:
         _store(model_defaults())
     set_fields(page, **values)
-    if any(PAGES[page].view.fields()[name].linked for name in values):
-        st.session_state[_CHANGED_PLACE] = True
-
-
-def open_view(page: str, new_view: View) -> None:
-    """Replace the view except `PERSONAL_FIELDS` without a user action, before anything is drawn."""
-    names = [field.name for field in fields(new_view) if field.name not in PERSONAL_FIELDS]
-    set_fields(page, **{name: getattr(new_view, name) for name in names})
-    st.session_state[_VISIT_COUNT] = visit_count() + 1
-
-
-def open_params(page: str, params: Mapping[str, str]) -> None:
-    """Set the view to the parameters of an address, as `open_view` does. Invalid parameters are
-    ignored."""
-    open_view(page, make_view(PAGES[page].view, parse_params(page, params)[0]))
 
 
 def bound(name: str) -> dict[str, Any]:
@@ -165,13 +149,6 @@ def _restore_size() -> None:
         set_fields(size="large")
 
 
-def visit_count() -> int:
-    """Return how often the view came from an address so far, not from a widget. When this number
-    changes, browser views reset their own state."""
-    count: int = st.session_state.get(_VISIT_COUNT, 0)
-    return count
-
-
 def open_address(page: str) -> list[str]:
     """Update the view from the URL, before anything is drawn; return one sentence per problem.
 
@@ -206,8 +183,6 @@ def open_address(page: str) -> list[str]:
     is_arriving = st.session_state.pop(_ARRIVING, None) == page
     is_link = has_changed_page and displayed_file() != page and not is_arriving
     ignores_url = has_view and (is_link or has_acted or is_own_address)
-    if has_changed_page or not ignores_url:
-        st.session_state[_VISIT_COUNT] = visit_count() + 1
     values, problems = parse_params(page, url_params)
     view_type = _page()
     if ignores_url and has_changed_page:
@@ -225,14 +200,8 @@ def open_address(page: str) -> list[str]:
 
 
 def _open_client_address(page: str, url_params: dict[str, str], has_acted: bool) -> None:
-    """Take the view from the address of a page whose address the client owns and corrects.
-
-    After a callback of this page, the view is a place that the client is to open instead.
-    """
+    """Take the view from the address of a page whose address the client owns and corrects."""
     if has_acted and _VIEW in st.session_state:
-        if st.session_state.pop(_CHANGED_PLACE, False):
-            number, _ = st.session_state.get(_OPENED_PLACE, (0, {}))
-            st.session_state[_OPENED_PLACE] = number + 1, params(page)
         return
     if _VIEW not in st.session_state:
         _restore_size()
@@ -257,22 +226,22 @@ def leave_client(page: str, params: Mapping[str, str]) -> None:
 
 def request_place(file: str, params: Mapping[str, str]) -> None:
     """Open a page with these parameters in this rerun; for callbacks."""
-    st.session_state[_REQUESTED_PLACE] = file, dict(params)
+    st.session_state[_REQUESTED_PLACE] = file, dict(params), False
 
 
-def requested_place() -> tuple[str, dict[str, str]] | None:
-    """Return the place that a callback has requested, once."""
-    place: tuple[str, dict[str, str]] | None = st.session_state.pop(_REQUESTED_PLACE, None)
-    if place is not None:
-        st.session_state[_ARRIVING] = place[0]
-    return place
+def go_to_requested_place(page: str) -> None:
+    """Go to the place that a callback has requested, if it is not open yet.
 
-
-def opened_place() -> dict[str, Any]:
-    """Return the last place on the page Try that a callback of this page has opened, and its
-    number; the client opens it when the number changes."""
-    number, place = st.session_state.get(_OPENED_PLACE, (0, {}))
-    return {"number": number, "params": place}
+    A message of the page that is being left may interrupt the rerun that opens the place; the rerun
+    of that message goes there again.
+    """
+    file, params, is_on_the_way = st.session_state.get(_REQUESTED_PLACE, (page, {}, True))
+    if file == page and is_on_the_way:
+        if st.session_state.pop(_REQUESTED_PLACE, None):
+            st.session_state[_ARRIVING] = page
+        return
+    st.session_state[_REQUESTED_PLACE] = file, params, True
+    st.switch_page(file, query_params=params)
 
 
 def write_address() -> None:

@@ -138,8 +138,7 @@ def page_without_model(file: str) -> Iterator[None]:
 def _frame(file: str) -> Iterator[list[str]]:
     """Draw title and style, keep the address up to date; yield the problems with the address."""
     name, home = PAGES[file].title, file == HOME
-    if requested := state.requested_place():
-        st.switch_page(requested[0], query_params=requested[1])
+    state.go_to_requested_place(file)
     problems = state.open_address(file)
     downloads.begin_run()
     st.set_page_config(

@@ -15,16 +15,13 @@ from transformer.ui.base import state
 from transformer.ui.base.registry import BY_PATH
 from transformer.ui.services import view_scripts
 
-CALLBACKS = {"on_choice_change", "on_state_change"}
-
 
 @cache
 def component(view: str) -> Callable[..., Any]:
     """Return the function that mounts one of `figures.views.COMPONENTS`.
 
     A choice in a view is an event (`on_choice_change`): the same choice twice triggers it twice.
-    The explorer's view is persistent state (`on_state_change`). Callbacks are not called for a view
-    that is no longer on the page: its value is gone.
+    The callback is not called for a view that is no longer on the page: its value is gone.
     """
     return _mounted(view, view_scripts.path(view))
 
@@ -39,8 +36,8 @@ def _mounted(name: str, path: str) -> Callable[..., Any]:
     mount = st.components.v2.component(f"heads_up.{name}", js=loader(path, [*BY_PATH]))
 
     def mount_view(*, key: str, **options: Any) -> Any:
-        for option in CALLBACKS & options.keys():
-            options[option] = partial(_call_if_drawn, key, options[option])
+        if callback := options.pop("on_choice_change", None):
+            options["on_choice_change"] = partial(_call_if_drawn, key, callback)
         return mount(key=key, **options)
 
     return mount_view

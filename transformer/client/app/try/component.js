@@ -2,7 +2,6 @@
 
 import { splitAddress } from "../../common/address.js";
 import { streamlitComponent } from "../../common/mount.js";
-import { openPlace } from "../../common/open.js";
 import { makeServerEngine } from "../../engine/server.js";
 import { makeEnd } from "./end.js";
 import { openTry } from "./try.js";
@@ -11,11 +10,9 @@ import { openTry } from "./try.js";
 export const tryComponent = (tabs) =>
   streamlitComponent((container) => {
     let [opening, closed] = [/** @type {ReturnType<typeof openTry> | null} */ (null), false];
-    let lastOpened = /** @type {number | null} */ (null);
     return {
-      // `pages`: paths of the app's pages; `places`: what to see next; `large`: for a projector; `opened`: the last
-      // place on this page that the server has opened, with its number.
-      async show({ pages, places, large, opened }) {
+      // `pages`: paths of the app's pages; `places`: what to see next; `large`: for a projector.
+      async show({ pages, places, large }) {
         const { base } = splitAddress(location.href, pages);
         opening ??= openTry(container, {
           tabs,
@@ -25,8 +22,6 @@ export const tryComponent = (tabs) =>
         const page = await opening;
         if (closed) return page.close();
         page.enlarge(large);
-        if (lastOpened !== null && opened.number !== lastOpened) openPlace("", opened.params);
-        lastOpened = opened.number;
       },
       close() {
         closed = true;

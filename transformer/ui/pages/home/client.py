@@ -9,15 +9,13 @@ from transformer.ui.widgets import views
 
 
 def show() -> None:
-    """Mount the client. Its data change only with what is around it: the larger drawing, and a
-    place that a callback of this page opens."""
+    """Mount the client. Its data change only with the larger drawing."""
     views.component("try")(
         key="try",
         data={
             "pages": [*BY_PATH],
             "places": _places(),
             "large": state.is_large(),
-            "opened": state.opened_place(),
         },
     )
 
