@@ -192,6 +192,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             data={
                 "page": path(file),
                 "name": page_name(file),
+                "depths": {depth: page_name(file, depth) for depth in PAGES[file].depths},
                 "pages": [[path(page_file), entry.title] for page_file, entry in PAGES.items()],
                 "large": state.is_large(),
             },

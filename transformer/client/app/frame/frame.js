@@ -1,8 +1,8 @@
 // The navigation bar: links to all pages with the sentence and the head that this page shows, “Larger” and “Share”, which
 // copies the page's address. As it is on every page, it also disables the page after a reconnect, keeps the history
 // short, and asks Streamlit for the places that another part of the page opens (common/open.js).
-// `.show(data)` takes `{ page, name, pages, large }`: the path and the name of this page, paths and titles of all pages,
-// and whether everything is enlarged.
+// `.show(data)` takes `{ page, name, depths, pages, large }`: the path and the name of this page, its name in each of its
+// depths, paths and titles of all pages, and whether everything is enlarged.
 
 import { button, copyText, el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
@@ -16,8 +16,8 @@ const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session 
 const SHARED_FIELDS = ["model", "text", "kind", "layer", "head"]; // of every page's address, in links for another tab
 
 export function frameView(root, report) {
-  /** @type {{ page: string, name: string, pages: [string, string][], large: boolean }} */
-  let data = { page: "", name: "", pages: [], large: false };
+  /** @type {{ page: string, name: string, depths: Record<string, string>, pages: [string, string][], large: boolean }} */
+  let data = { page: "", name: "", depths: {}, pages: [], large: false };
   let timer = 0;
   const links = el("nav", { class: "hu-pages", "aria-label": "Pages" });
   const larger = button("Larger", () => report({ large: !data.large }), {
@@ -59,7 +59,7 @@ export function frameView(root, report) {
     const link = location.href;
     const wasCopied = await copyText(link, node);
     showMessage(
-      wasCopied ? ["Copied a link to ", ...linkSummary(data.name, link)] : ["Copy this link: ", linkField(link)],
+      wasCopied ? ["Copied a link to ", ...linkSummary(data, link)] : ["Copy this link: ", linkField(link)],
     );
     if (!wasCopied) message.querySelector("input").select();
   }
@@ -126,16 +126,20 @@ function skipToHeading(event) {
 }
 
 // The page's name and the fields of its address that differ from the defaults.
-function linkSummary(page, link) {
+function linkSummary({ name, depths }, link) {
   const params = new URL(link).searchParams;
+  const depth = params.get("depth");
   const text = params.get("text");
-  const [layer, head] = ["layer", "head"].map((name) => params.get(name));
+  const [layer, head] = ["layer", "head"].map((field) => params.get(field));
   const parts = [
     text && `“${truncated(text, 60)}”`,
     params.has("model") && params.get("model"),
     layer !== null && head !== null && Number(layer) >= 0 && `layer ${Number(layer) + 1}, head ${Number(head) + 1}`,
   ];
-  return [el("b", {}, page), ...parts.filter(Boolean).map((part) => `, ${part}`)];
+  return [
+    el("b", {}, Object.hasOwn(depths, depth) ? depths[depth] : name),
+    ...parts.filter(Boolean).map((part) => `, ${part}`),
+  ];
 }
 
 const linkField = (link) => el("input", { type: "text", readonly: "", value: link, "aria-label": "The link" });
