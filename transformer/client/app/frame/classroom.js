@@ -50,14 +50,15 @@ export function classroomView(root, report) {
     });
   }
 
-  // Ask for one rerun, when neither a click nor another place or rerun may be under way.
+  // Ask for one rerun, when neither a click nor another place or rerun may be under way: it ends with `show`, unless it
+  // was lost or the data are the same.
   function requestRerun() {
     clearTimeout(timer);
     timer = setTimeout(() => {
       const now = performance.now();
-      if (now - requestedAt < LOST_RERUN_MS) return;
+      const isAwaited = now - requestedAt < LOST_RERUN_MS;
       // A rerun of this page would undo that another one is being opened.
-      if (isRunning() || document[PLACES]?.isOpening?.() || now - actedAt < IDLE_MS) return requestRerun();
+      if (isAwaited || isRunning() || document[PLACES]?.isOpening?.() || now - actedAt < IDLE_MS) return requestRerun();
       requestedAt = now;
       report({});
     }, IDLE_MS);
@@ -95,6 +96,7 @@ export function classroomView(root, report) {
 
   function show(shown) {
     data = shown;
+    clearTimeout(timer);
     requestedAt = -Infinity;
     const seconds = data.over ? 0 : 12 * 3600;
     document.cookie = `${CODE_COOKIE}=${data.code ?? ""}; Path=/; Max-Age=${seconds}; SameSite=Lax`;
