@@ -90,7 +90,7 @@ function translationNodes({ original, altered }, { modelInfo, openDepth }) {
     el(
       "section",
       {},
-      el("h3", {}, title),
+      el("h2", {}, title),
       el(
         "p",
         { lang: modelInfo.languages[1] || null, translate: "no" },
