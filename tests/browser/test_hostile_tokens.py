@@ -15,7 +15,7 @@ from tests.browser.explorer_file import bounding_box, open_html, table
 from tests.browser.heads_page import point
 from tests.figures.fake_traces import HOSTILE, update
 from tests.figures.film_frames import LABELS, film_frames
-from transformer.figures import PackedTrace, explorer_page, translation_data
+from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.film import film_page
 from transformer.figures.moments import moments_data
 from transformer.figures.views import EXPLORER, view_page
@@ -92,12 +92,6 @@ def test_hostile_tokens_are_text_in_every_view(
                 boxes = map(bounding_box, page.locator(".hu-panels .hu-canvas").all())
                 assert (len({box["x"] for box in boxes}) == 1) == stacked
         check_every_size(page, view)
-
-    data = translation_data("<b>x</b> " + HOSTILE[0], HOSTILE, HOSTILE[::-1])
-    open_html(page, tmp_path, view_page("translation", data, "Translation"))
-    expect(page.locator(".hu-text")).to_have_text("<b>x</b> " + HOSTILE[0])
-    expect(page.locator(".hu-pieces").first.locator(".hu-chip")).to_have_text(HOSTILE)
-    check_every_size(page, "translation")
 
     open_html(page, tmp_path, film_page(film_frames([0, 1]), LABELS, {"kind": "encoder"}))
     assert table(page)[0][1:] == [f"{i} {token}" for i, token in enumerate(LABELS[0]["src"])]

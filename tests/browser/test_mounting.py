@@ -62,7 +62,8 @@ def test_views_are_created_once_and_a_grid_shows_and_reports_its_heads(empty_pag
     empty_page.on("console", lambda message: console_messages.append(message.text))
     for view in COMPONENTS:
         assert mount_view(empty_page, view) == ["default"]
-        expect(empty_page.locator(".hu")).to_have_count(1)
+        # The page Try is drawn when its server has named its models.
+        expect(empty_page.locator(".hu")).to_have_count(0 if view == "try" else 1)
         empty_page.evaluate("window.unmount()")
         assert empty_page.evaluate("window.messages") == [], view
         assert [url for url in requests if not url.startswith("blob:")] == [], view
