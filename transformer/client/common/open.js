@@ -12,6 +12,7 @@ const PAGES = Symbol.for("heads-up-pages"); // property of the document that all
  * @typedef {{ page: string, params: Record<string, string> }} Place
  */
 
+// Each part that asks for places tells the paths first: the scripts of a page arrive in any order.
 /** @param {string[]} pages */
 export function setPages(pages) {
   document[PAGES] = pages;

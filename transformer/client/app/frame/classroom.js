@@ -7,7 +7,7 @@
 
 import { splitAddress } from "../../common/address.js";
 import { button, el } from "../../common/base.js";
-import { openPlace } from "../../common/open.js";
+import { openPlace, setPages } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
 import { classConnection, connectToClass, onClassChange } from "./class-connection.js";
 import { followPlaces, isRunning, sendPlaces } from "./class-places.js";
@@ -108,6 +108,7 @@ export function classroomView(root, report) {
       actions.replaceChildren();
       return;
     }
+    setPages(Object.keys(data.pages));
     draw();
     connect();
   }

@@ -3,7 +3,7 @@
 
 import { el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
-import { currentPlace, onOpenPlace, onPlace } from "../../common/open.js";
+import { currentPlace, onOpenPlace, onPlace, setPages } from "../../common/open.js";
 import { makeServerEngine } from "../../engine/server.js";
 import { listenToClass } from "./class-answers.js";
 import { makeGuesses } from "./guesses.js";
@@ -78,6 +78,7 @@ export function lessonView(root) {
     // null.
     show(shown) {
       data = shown;
+      setPages(Object.keys(data.titles));
       if (!ends.length) start();
       draw();
     },
