@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.app_pages import address, open_depth, wait_for_address
+from tests.browser.app_pages import address, open_depth
 from tests.browser.home_page import open_home, wait_for_all_words
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
@@ -44,7 +44,9 @@ def test_a_sentence_is_typed_at_every_depth_read_token_by_token_and_changed(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
     expected = en_fr.translate(SECOND)
-    words = expected.text.rstrip(" ?").split()
+    words = [
+        word for word in expected.text.rstrip(" ?").split() if "'" not in word
+    ]  # several tokens
     for depth in ("heads", "off", "steps"):
         page.goto(f"{bundled_app}/?depth={depth}&text={FIRST}")
         field = page.get_by_label("Your sentence")
@@ -64,7 +66,8 @@ def test_a_sentence_is_typed_at_every_depth_read_token_by_token_and_changed(
     page.get_by_role("button", name="Show tokens").click()
     expect(page.locator(".hu-chosen .hu-chip")).to_have_text(list(expected.tokens))
     expect(page.locator(".hu-steps tbody tr")).to_have_count(len(expected.tokens))
-    wait_for_address(page, "/", depth="steps", text=SECOND, exact="1")
+    wait_until(page, "location.search.includes('exact=1')")
+    assert {"depth": "steps", "text": SECOND}.items() <= address(page)[1].items()
     open_depth(page, "All heads")
     expect(page.locator(".hu-code").first).to_contain_text("trace.weights")
     assert "exact=1" in page.url
