@@ -45,7 +45,7 @@ def open_decoding_view(
     html = explorer_page([PackedTrace(trace, str(i)) for i, trace in enumerate(traces)], state)
     if live:
         no_listener = "() => {}, views)"
-        listener = "(state) => { window.reported = state; }, views, true)"
+        listener = "(state) => { window.reported = state; }, views, { canForce: true })"
         assert no_listener in html
         html = html.replace(no_listener, listener, 1)
     open_html(page, folder, html)

@@ -56,7 +56,7 @@ def test_the_larger_size_applies_to_everything_and_is_kept_but_not_in_links(
     ratios = [element.evaluate(FONT_SIZE) / b for element, b in zip(elements, before, strict=True)]
     assert ratios == pytest.approx([1.3] * len(ratios))
     assert page.evaluate(width) == page.evaluate("document.documentElement.clientWidth")
-    expect(page.get_by_label("Model")).to_have_value("en-fr")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("en-fr")
     navigation(page).get_by_role("link", name="Glossary").click()
     page.get_by_role("heading", name="Glossary", level=1).wait_for()
     expect(page.locator("html")).to_have_css("font-size", "20.8px")

@@ -82,7 +82,8 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       "Side B is the same sentence with the changes of the depth Switch off. ",
       button("Restore everything", () => change(NO_CHANGES)),
     );
-    if (arrived && requests.isLast(request)) view.open(startOf(context));
+    const isResized = context.size && view.ctx.state && view.ctx.state.size !== context.size;
+    if (isResized || (arrived && requests.isLast(request))) view.open(startOf(context));
     else hasArrived ||= arrived;
     requests.send(request, () => {
       const settings = JSON.stringify({ ...request, text: "", other: "", force: "" });
@@ -190,5 +191,5 @@ function startOf({ params, site, size }) {
   const values = params();
   const names = Object.keys(site.explorer.defaults).filter((name) => allows(site.fields[name] ?? {}, values.get(name)));
   const start = names.map((name) => [name, site.fields[name].bounds ? Number(values.get(name)) : values.get(name)]);
-  return { ...Object.fromEntries(start), ...(size === "large" ? { size } : {}) };
+  return { ...Object.fromEntries(start), ...(size ? { size } : {}) };
 }
