@@ -13,6 +13,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.home_page import expected_words
 from tests.live_app import streamlit_server
 from transformer import Translator
 
@@ -70,8 +71,9 @@ def test_the_wheel_has_the_files_of_the_checkout_and_its_commands_work_anywhere(
         PYTHONPATH="",
         HEADS_UP_RUNS="",
     ) as (address, _):
-        page.goto(f"{address}/?depth=steps&text={quote_plus(TEXT)}")
-        expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text)
+        page.goto(f"{address}/?text={quote_plus(TEXT)}")
+        translated_words = page.locator(".hu-glance-row").last.locator("button")
+        expect(translated_words).to_have_text(expected_words(en_fr, TEXT))
         page.goto(f"{address}/train?run=toy-reverse")
         expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
         page.goto("about:blank")
