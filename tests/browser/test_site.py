@@ -85,7 +85,7 @@ def test_heads_are_switched_off_in_another_language_and_on_a_phone(
     page = new_page(alone=True)
     page.goto(site_address)
     page.get_by_label("Your sentence, in English").fill(TEXT)
-    page.get_by_label("Languages").select_option("en-de")
+    page.get_by_label("Model", exact=True).select_option("en-de")
     page.get_by_role("button", name="Switch off", exact=True).click()
     wait_until_ready(page)
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)

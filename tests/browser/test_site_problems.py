@@ -45,7 +45,7 @@ def test_wrong_input_and_hostile_links_get_one_sentence_and_a_working_page(
     page.get_by_label("Your sentence, in English").fill("+")
     expect(page.get_by_role("alert").filter(has_text="only symbols")).to_be_visible()
     expect(page.get_by_text("Merci.")).to_be_visible()  # the model's last translation
-    page.get_by_label("Languages").select_option("en-de")
+    page.get_by_label("Model", exact=True).select_option("en-de")
     expect(page.get_by_role("alert").filter(has_text="only symbols")).to_be_visible()
     expect(page.get_by_text("Merci.")).to_be_hidden()
 

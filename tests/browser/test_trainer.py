@@ -214,7 +214,7 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
 
     page.get_by_role("button", name="Open in every view").click()
     page.wait_for_url("**/index.html?model=trained*")
-    expect(page.get_by_label("Languages")).to_have_value("trained")
+    expect(page.get_by_label("Model", exact=True)).to_have_value("trained")
     expect(page.get_by_text(re.compile(r"^Layer \d, head \d$")).first).to_be_visible()
     page.get_by_role("textbox", name="Input", exact=True).fill("a b q")
     expect(page.get_by_role("button", name="q", exact=True).first).to_be_visible()
