@@ -73,7 +73,7 @@ def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPag
         wait_for_script_run(page)
         assert page.evaluate("history.length") == entries + number
     page.go_back()
-    expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
+    expect(page.get_by_label("Your sentence")).to_have_value("She has never seen the sea.")
     expect(card).to_contain_text("Lesson 5")
     wait_for_script_run(page)
     page.go_back()

@@ -35,7 +35,7 @@ def check_scripts_are_requested_once_and_not_resent_with_data(page: Page, app: s
     for text in ("Hello.", "Good night."):
         sizes.clear()
         page.goto(f"{app}/?depth=heads&text={text}")
-        expect(page.get_by_label("English")).to_have_value(text)
+        expect(page.get_by_label("Your sentence")).to_have_value(text)
         page.locator(".hu-mosaic [role=radio]").first.wait_for()
         wait_for_script_run(page)
     explorers = [url for url in requests if f"/{view_scripts.FOLDER}/explorer-" in url]
