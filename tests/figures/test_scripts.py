@@ -140,6 +140,7 @@ def test_every_script_and_style_of_the_views_is_used() -> None:
         ("common/file", "openFile"),
         ("common/view-loader", "servedView"),
         ("app/try/component", "tryComponent"),
+        ("app/try/notebook", "tryWidget"),
         ("app/try/site", "openSite"),
         ("app/learn/live-lesson", "openLesson"),
         ("views/explorer/explorer-file", "openExplorer"),

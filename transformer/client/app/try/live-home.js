@@ -104,5 +104,9 @@ export function homePage(container, context) {
     view.show(viewData(text, { ...lastTranslation, original_words: [], has_alternatives: true, off }));
     if (!isAsked) answer({ text, off });
   }
-  return { draw, close: view.close };
+  function close() {
+    requestCount += 1; // an answer that comes now has no page to be drawn on
+    view.close();
+  }
+  return { draw, close };
 }

@@ -28,6 +28,7 @@ export function makeRequests(context, kind, show) {
       const answer = await context.ask(kind, { ...request, ...addFields() });
       if (!answer && isLast(request)) last = ""; // a request of another depth has replaced it
       if (!answer) return;
+      if (!problem.isConnected) return void (last = ""); // the visitor has left this depth, and asks again in it
       waiting.hidden = true;
       show(answer, request);
     } catch (error) {
