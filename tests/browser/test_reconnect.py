@@ -40,7 +40,9 @@ def test_a_link_opens_on_a_new_server_and_a_sentence_typed_after_its_restart_is_
         ).wait_for()
     with app_server(checkpoints, port=urlsplit(address).port or 0):
         page.locator("[data-test-connection-state=CONNECTED]").wait_for()
-        page.get_by_label("Your sentence").click()  # `fill` alone would also type into a disabled page
+        page.get_by_label(
+            "Your sentence"
+        ).click()  # `fill` alone would also type into a disabled page
         page.get_by_label("Your sentence").fill("It works again.")
         page.get_by_label("Your sentence").press("Enter")
         wait_until(page, "() => location.search.includes('It+works+again')", timeout=60)

@@ -16,7 +16,7 @@ QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact
 
 def open_switches(app: str, page: Page, parameters: str = "") -> None:
     page.goto(f"{app}/?depth=off&{QUERY}{parameters}")
-    expect(page.locator(".hu-thumb canvas")).to_have_count(24)
+    expect(page.locator(".hu-switchboard canvas")).to_have_count(24)
     wait_for_script_run(page)
 
 
@@ -71,9 +71,9 @@ def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(app: str, page:
     expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
 
     open_switches(app, page, "&kind=encoder&layer=1&head=2")
-    tables = page.locator(".hu-contributions .hu-canvas")
+    tables = page.locator(".hu-contributions .hu-canvas").filter(visible=True)
     expect(tables).to_have_count(2)
-    caption = page.locator(".hu-contribution-cell")
+    caption = page.locator(".hu-contribution-cell").filter(visible=True)
     box = bounding_box(tables.first)
     tables.first.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm"):
