@@ -38,8 +38,8 @@ def check_scripts_are_requested_once_and_not_resent_with_data(page: Page, app: s
         expect(page.get_by_label("Your sentence")).to_have_value(text)
         page.locator(".hu-mosaic [role=radio]").first.wait_for()
         wait_for_script_run(page)
-    explorers = [url for url in requests if f"/{view_scripts.FOLDER}/explorer-" in url]
-    assert {url.removeprefix(f"{app}/") for url in explorers} == {view_scripts.path("explorer")}
+    explorers = [url for url in requests if f"/{view_scripts.FOLDER}/try-" in url]
+    assert {url.removeprefix(f"{app}/") for url in explorers} == {view_scripts.path("try")}
     assert 0 < sum(sizes) < len(served_script("explorer")), "the script is sent with the data"
 
 
