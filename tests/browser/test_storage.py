@@ -40,7 +40,7 @@ def check_scripts_are_requested_once_and_not_resent_with_data(page: Page, app: s
         wait_for_script_run(page)
     explorers = [url for url in requests if f"/{view_scripts.FOLDER}/try-" in url]
     assert {url.removeprefix(f"{app}/") for url in explorers} == {view_scripts.path("try")}
-    assert 0 < sum(sizes) < len(served_script("explorer")), "the script is sent with the data"
+    assert 0 < sum(sizes) < len(served_script("try")), "the script is sent with the data"
 
 
 def test_a_visit_stores_what_security_md_lists_and_loads_a_script_once(
