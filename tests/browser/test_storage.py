@@ -13,6 +13,7 @@ from transformer.api.visitors import COOKIE, ID
 from transformer.figures.views import served_script
 from transformer.ui.base.registry import PAGES, path
 from transformer.ui.services import view_scripts
+from transformer.ui.widgets.class_line import CODE_COOKIE
 
 SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")
 READ_STORAGE = """async () => ({
@@ -66,4 +67,5 @@ def test_a_visit_stores_what_security_md_lists_and_loads_a_script_once(
     assert cookies["heads_up_size"]["value"] == "large"
     names = {*cookies, *(name for names in stored.values() for name in names)}
     names = {re.sub(r"(?<=^stActiveTheme-).*(?=-v2$)", "…", name) for name in names}
+    names.add(CODE_COOKIE)  # of a browser that has been in a class
     assert names == {*re.findall(r"^\| (?:cookie|localStorage) `(.+?)`", SECURITY, flags=re.M)}
