@@ -89,7 +89,6 @@ def check_a_choice_just_before_or_after_a_link(page: Page, app: str) -> None:
         ("?depth=heads", ".hu-mosaic [role=radio]"),
         ("inside", ".hu-box"),
         ("inside", ".hu-larger"),
-        ("learn", ".st-key-open-steps button"),
     ):
         for link_is_first, delay_ms in ((True, 0), (True, 40), (False, 150)):
             page.goto(f"{app}/{path}")

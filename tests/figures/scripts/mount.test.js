@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { streamlitComponent } from "../../../transformer/client/common/mount.js";
 
+globalThis.document = /** @type {any} */ ({});
+globalThis.location = /** @type {any} */ ({ href: "http://here/" });
+
 test("a view is kept between calls, and uses the newest function that sends", () => {
   const [shown, sent] = [[], []];
   const makeView = (_, report) => ({ show: (data) => shown.push(data), close: () => sent.push("closed"), report });

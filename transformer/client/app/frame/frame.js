@@ -6,6 +6,7 @@
 
 import { button, copyText, el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
+import { noteLeaving } from "../../common/mount.js";
 import { currentPlace, onOpenPlace, onPlace, openPlace, setPages } from "../../common/open.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../../common/naming.js";
@@ -100,6 +101,7 @@ export function frameView(root, report) {
   const endOpening = onOpenPlace((place) => {
     if (place.params && !place.page && !currentPlace().page) return false; // the page Try opens its own places
     report({ ...place, origin: currentPlace() });
+    noteLeaving();
     return true;
   }, true);
   return {
