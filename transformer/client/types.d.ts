@@ -185,11 +185,14 @@ interface Pairs {
   tgt_tokens: Pair[];
 }
 
+type WordAlternatives = { text: string; p: number; step: number; ids: number[] }[][];
+
 // The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
   store: { laterParts: Map<string, () => Promise<Part>> };
   canForce: boolean;
+  alternatives: WordAlternatives | null; // of every word that the table of steps shows, for a table in whole words
   views: string[];
   secondKind: string;
   state: State;

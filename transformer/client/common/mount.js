@@ -3,26 +3,38 @@
 
 const LEAVING = Symbol.for("heads-up-leaving"); // property of the document: the address that is being left
 const MAX_LEAVING_MS = 5000; // until a page counts as not left
+const LEAVING_CHECK_MS = 50;
 
-// Note that another page was asked for: a choice that is sent now would bring the visitor back.
+// Note that another page was asked for. A choice that was sent now would bring the visitor back, so it waits until the
+// page is left, and with it the view, or is not left after all.
 export function noteLeaving() {
   const left = (document[LEAVING] = location.href);
   setTimeout(() => document[LEAVING] === left && delete document[LEAVING], MAX_LEAVING_MS);
 }
 
-// `makeView(container, report)` creates the view. `report(choice)` sends an event, even if equal to the last one.
+// `makeView(container, report, reportAlways)` creates the view. `report(choice)` sends an event, even if equal to the last
+// one; `reportAlways(choice)` sends it also while the page is being left.
 export function streamlitComponent(makeView) {
   const views = new WeakMap(); // by the element that contains the view, kept between calls
   return ({ data, parentElement, setTriggerValue }) => {
     if (!views.has(parentElement)) {
-      const mounted = { view: null, send: setTriggerValue };
-      mounted.view = makeView(parentElement, (choice) => isLeaving() || mounted.send("choice", choice));
+      const mounted = { view: null, send: setTriggerValue, isClosed: false };
+      const reportAlways = (choice) => mounted.send("choice", choice);
+      const report = (choice) => {
+        if (mounted.isClosed) return;
+        if (isLeaving()) setTimeout(() => report(choice), LEAVING_CHECK_MS);
+        else reportAlways(choice);
+      };
+      mounted.view = makeView(parentElement, report, reportAlways);
       views.set(parentElement, mounted);
     }
     const mounted = views.get(parentElement);
     mounted.send = setTriggerValue; // new with each call, since it refers to the fragment that contains the view
     if (data) mounted.view.show(data);
-    return () => mounted.view.close();
+    return () => {
+      mounted.isClosed = true;
+      mounted.view.close();
+    };
   };
 }
 

@@ -5,6 +5,7 @@ import { splitAddress } from "./address.js";
 
 const OPEN_EVENT = "heads-up-open-place";
 const MOVED_EVENT = "heads-up-moved"; // see `announceMoves`
+const SHARED_FIELDS = ["model", "text", "kind", "layer", "head"];
 const PAGES = Symbol.for("heads-up-pages"); // property of the document that all scripts share: the paths of the pages
 
 /**
@@ -23,6 +24,13 @@ export function setPages(pages) {
 export function currentPlace() {
   const { page, query } = splitAddress(location.href, document[PAGES] ?? []);
   return { page, params: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+// The sentence and the head of the place in the address bar, which the addresses of all pages can have.
+/** @returns {Record<string, string>} */
+export function sharedFields() {
+  const { params } = currentPlace();
+  return Object.fromEntries(SHARED_FIELDS.filter((name) => name in params).map((name) => [name, params[name]]));
 }
 
 // Open a place. Without `params` it is the page as the visitor has left it, with the sentence and the head of this page.

@@ -1,7 +1,7 @@
-// The data of views/grids/switchboard.js from a trace, as figures/switchboard.py packs it.
+// What views/grids/switchboard.js draws of a trace.
 
 import { indices } from "../common/base.js";
-import { pack, pool, quantize } from "./packing.js";
+import { pool, quantize } from "./packing.js";
 
 const SWITCH_CELLS = 24; // maximum height and width of a head's thumbnail
 
@@ -14,5 +14,6 @@ export function switchboard(trace, off) {
     pooled.forEach((part, i) => values.set(part.values, i * part.values.length));
     return quantize(`thumbs.${kind}`, { shape: [n_layers, ...pooled[0].shape], values }, 255);
   });
-  return pack({ kinds: trace.kinds, n_layers, n_heads: trace.n_heads, off, large: false, exact: false }, parts);
+  const header = { kinds: trace.kinds, n_layers, n_heads: trace.n_heads, off };
+  return { header, parts: new Map(parts.map((part) => [part.name, part])) };
 }

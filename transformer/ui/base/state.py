@@ -144,7 +144,7 @@ def is_large() -> bool:
 
 
 def _restore_size() -> None:
-    """Restore the size of the browser's last session, whose cookie `copylink.js` sets."""
+    """Restore the size of the browser's last session, whose cookie `frame.js` sets."""
     if st.context.cookies.get(SIZE_COOKIE) == "large":
         set_fields(size="large")
 

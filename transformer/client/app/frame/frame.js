@@ -7,16 +7,15 @@
 import { button, copyText, el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
 import { noteLeaving } from "../../common/mount.js";
-import { currentPlace, onOpenPlace, onPlace, openPlace, setPages } from "../../common/open.js";
+import { currentPlace, onOpenPlace, onPlace, openPlace, setPages, sharedFields } from "../../common/open.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
-const SHARED_FIELDS = ["model", "text", "kind", "layer", "head"]; // of every page's address, in links for another tab
 
-export function frameView(root, report) {
+export function frameView(root, _, report) {
   /** @type {{ page: string, name: string, depths: Record<string, string>, pages: [string, string][], large: boolean }} */
   let data = { page: "", name: "", depths: {}, pages: [], large: false };
   let timer = 0;
@@ -41,11 +40,6 @@ export function frameView(root, report) {
       else if (path) openPlace(path, sharedFields()); // from a part of this page to its beginning
     });
     return link;
-  }
-
-  function sharedFields() {
-    const { params } = currentPlace();
-    return Object.fromEntries(SHARED_FIELDS.filter((name) => name in params).map((name) => [name, params[name]]));
   }
 
   function drawLinks() {

@@ -6,9 +6,9 @@ import { bytesOfBase64 } from "../../common/base64.js";
 import { makeWorkerEngine, registerServiceWorker } from "../../engine/worker-client.js";
 import { modelSelect } from "../try/model-select.js";
 import { textProblem } from "../try/text-problem.js";
-import { explorePage } from "../try/live-explore.js";
-import { liveField } from "../try/live-field.js";
-import { makeLoading } from "../try/live-loading.js";
+import { explorePage } from "../try/heads-and-steps.js";
+import { liveField } from "../try/sentence-field.js";
+import { makeLoading } from "../try/loading.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
 import { lessonPicture } from "./lesson-picture.js";
 

@@ -2,13 +2,12 @@
 
 import { el } from "../../common/base.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
-import { currentPlace, openPlace } from "../../common/open.js";
+import { openPlace, sharedFields } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
 
 const SMALL_MODEL =
   "This is a small model ({millions} million weights) that anyone can train on a laptop. It makes mistakes, and here you can see where they come from.";
 const UNSEEN = "Never seen in training: {words}. The output for such symbols is arbitrary.";
-const SHARED_FIELDS = ["model", "text", "kind", "layer", "head"]; // that every page has
 
 /** @typedef {{ page: string, label: string, text: string, params: Record<string, string> }} NextPlace label, text: Markdown */
 
@@ -43,11 +42,7 @@ export function makeEnd(context, [lesson, ...places], base) {
       el("b", {}, ...markdownNodes(label)),
       ...(text ? [el("span", {}, ...markdownNodes(text))] : []),
     );
-    const fields = () => {
-      const shown = currentPlace().params;
-      const shared = SHARED_FIELDS.filter((name) => name in shown).map((name) => [name, shown[name]]);
-      return { ...Object.fromEntries(shared), ...params };
-    };
+    const fields = () => ({ ...sharedFields(), ...params });
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab
       if (openPlace(page, fields())) event.preventDefault();

@@ -8,7 +8,6 @@ import { numberText } from "../../common/numbers.js";
 import { fill } from "../../common/sentences.js";
 import { readRow, writeRow } from "../../trace/changes.js";
 import { rankCorrelation } from "../../trace/effect.js";
-import { pack } from "../../trace/packing.js";
 import { labelsOf } from "../../trace/words.js";
 import { contributionsView } from "../../views/inside/contributions.js";
 
@@ -110,7 +109,6 @@ function makePair(context, change) {
       writes,
       shown,
       cell: cellIn(context.params(), rows.length, columns.length),
-      large: false,
       quantities: quantities.map(({ name, label, title, unit, signed = false, max, values }) => ({
         name,
         label,
@@ -121,10 +119,9 @@ function makePair(context, change) {
       })),
     };
     const shape = [rows.length, columns.length];
-    view.show(pack(
-      header,
-      quantities.map(({ name, values }) => ({ name, type: "f4", shape, top: 0, values: Float32Array.from(values) })),
-    ));
+    const parts = new Map();
+    for (const { name, values } of quantities) parts.set(name, { shape, values: Float32Array.from(values) });
+    view.show({ header, parts });
   }
   return { node, draw };
 }

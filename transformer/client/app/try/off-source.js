@@ -4,7 +4,7 @@ import { el } from "../../common/base.js";
 import { displayNumber, layerName, pieceNames, sentenceCase } from "../../common/naming.js";
 import { readPatch, readPositions, writePatch } from "../../trace/changes.js";
 import { labelsOf } from "../../trace/words.js";
-import { liveField } from "./live-field.js";
+import { liveField } from "./sentence-field.js";
 
 /** @typedef {import("./off.js").Changed} Changed */
 

@@ -10,7 +10,7 @@ import { unpackTrace } from "../../trace/packed-trace.js";
 import { unpack } from "../../trace/packing.js";
 import { switchboard } from "../../trace/switchboard.js";
 import { ablationOf, changeFields, CHANGES, NO_CHANGES } from "./change-fields.js";
-import { makeRequests } from "./live-requests.js";
+import { makeRequests } from "./depth-requests.js";
 import { makeEffect } from "./off-effect.js";
 import { makeOneHead } from "./off-head.js";
 import { makeSourceChanges } from "./off-source.js";

@@ -30,6 +30,7 @@ export async function openSite(tabs, site) {
   const isTrained = new URLSearchParams(location.search).get("model") === TRAINED;
   const trained = isTrained ? await kept(OPENED_MODEL) : null;
   if (trained) site.models[TRAINED] = trainedModel(trained);
+  else if (isTrained) history.replaceState(history.state, "", location.pathname);
   await openTry(document.getElementById("hu-live"), {
     tabs,
     makeEngine: (onLoading) => makeWorkerEngine(site, onLoading),

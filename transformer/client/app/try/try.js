@@ -5,9 +5,9 @@ import { browserAddress, writeState } from "../../common/address.js";
 import { el } from "../../common/base.js";
 import { onOpenPlace } from "../../common/open.js";
 import { addressProblems } from "./address-problems.js";
-import { explorePage } from "./live-explore.js";
-import { homePage } from "./live-home.js";
-import { makeLoading } from "./live-loading.js";
+import { explorePage } from "./heads-and-steps.js";
+import { homePage } from "./bands.js";
+import { makeLoading } from "./loading.js";
 import { languageSelect, modelSelect } from "./model-select.js";
 import { decodingOf } from "./decoding.js";
 import { offPage } from "./off.js";
@@ -65,7 +65,7 @@ export async function openTry(container, options) {
     params,
     address,
     link: (state, defaults) => writeState(address, state, defaults),
-    size: "normal",
+    size: isFile ? undefined : "normal", // of the page around it, if that has a button for it
     get model() {
       return Object.hasOwn(site.models, params().get("model") ?? "") ? params().get("model") : firstModel();
     },
@@ -127,7 +127,7 @@ export async function openTry(container, options) {
     const found = addressProblems(site, params());
     if (!found.length) return;
     write(Object.fromEntries(found.map(({ field, value }) => [field, value])));
-    problems.replaceChildren(...found.map(({ sentence }) => noteOf(sentence)));
+    problems.append(...found.map(({ sentence }) => noteOf(sentence)));
   }
 
   function draw(arrived = false) {

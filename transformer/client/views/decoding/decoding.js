@@ -4,7 +4,10 @@ import { button, el } from "../../common/base.js";
 import { makeTree } from "./decoding-tree.js";
 import { hasExactNames, pieceName, TOKENS_NOTE } from "../../common/naming.js";
 import { stepTable } from "./steps.js";
-import { tokenRows } from "../../trace/step-table.js";
+import { tokenRows, wordRows } from "../../trace/step-table.js";
+
+const WORDS_NOTE =
+  "The model chooses tokens, so each percentage is the probability of the first token in which a word differs from the chosen one. “Show tokens” shows every token.";
 
 const FIGURE_WIDTH = 760; // of the exported tree, in pixels
 
@@ -39,7 +42,7 @@ function decodingView(ctx) {
     if (empty.isConnected) node.replaceChildren(...sections);
     forcedLine.hidden = !forced || !(altered || ctx.canForce);
     if (!forcedLine.hidden) forcedNote.textContent = noteOn(ctx, altered);
-    const key = [(altered ?? ctx.side).id, forced].join();
+    const key = [(altered ?? ctx.side).id, forced, Boolean(ctx.alternatives)].join();
     if (key !== drawnKey) { // an unchanged table keeps what the reader has expanded
       table.replaceChildren(
         stepTable(rowsOfSteps(ctx), { force, showAttention: altered ? null : showAttentionOf(ctx) }),
@@ -56,7 +59,7 @@ function decodingView(ctx) {
     kinds: false,
     keys: [["in the tree", "← parent, → best child, ↑ and ↓ others of the same step"]],
     title: () => "Step by step",
-    note: () => (hasExactNames() ? "" : TOKENS_NOTE),
+    note: () => (hasExactNames() ? "" : ctx.alternatives ? WORDS_NOTE : TOKENS_NOTE),
     code: () => "trace.translation.steps",
     figure: () => {
       const figure = ctx.side.steps.length ? tree.figure(FIGURE_WIDTH) : null;
@@ -77,13 +80,20 @@ function noteOn({ side, secondKind, state }, altered) {
     : "Translating again with the token you chose …";
 }
 
-// The rows of the table, with the names of tokens that the explorer shows.
+// The rows of the table: whole words if their alternatives are known, else tokens with the names that the explorer shows.
 /** @param {Context} ctx */
 function rowsOfSteps(ctx) {
   const altered = alteredOf(ctx);
   const side = altered ?? ctx.side;
   const named = (candidate) => ({ ...candidate, token: pieceName(candidate.token) });
   const options = { live: true, forced: altered ? parseInt(ctx.state.force) : -1 };
+  if (ctx.alternatives && !hasExactNames()) {
+    return wordRows(side.trace, ctx.alternatives, options).map((row) => ({
+      ...row,
+      input: [side.tgt.names[0], ...row.input.slice(1)],
+      ...(row.last ? { chosen: named(row.chosen), candidates: row.candidates.map(named) } : {}),
+    }));
+  }
   return tokenRows(side.trace, options).map((row, step) => ({
     ...row,
     input: side.tgt.names.slice(0, step + 1),

@@ -73,6 +73,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     set,
     store,
     canForce,
+    alternatives: null,
     views: Object.keys(views),
     get secondKind() {
       return secondKind;
@@ -218,6 +219,11 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   return {
     show,
     applyState,
+    // Alternatives of every word, for a table of steps in whole words; null if they are unknown.
+    setAlternatives(alternatives) {
+      ctx.alternatives = alternatives;
+      redraw();
+    },
     open,
     store,
     ctx,

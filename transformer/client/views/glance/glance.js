@@ -1,5 +1,5 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
-// with attention. `.show(data)` takes the bytes of ui/pages/home/glance.py, or what `unpackGlance` makes of them; `report({
+// with attention. `.show(data)` takes what `unpackGlance` makes of an answer; `report({
 // text, number, prefix, off, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })`
 // opens that head in the explorer, `report({ depth })` another depth of the page.
 
@@ -94,8 +94,7 @@ export function glanceView(root, report, address = browserAddress) {
     writeState(address, /** @type {any} */ (written), defaults);
   }
 
-  function show(answerOrBytes) {
-    const answer = answerOrBytes instanceof Uint8Array ? unpackGlance(answerOrBytes) : answerOrBytes;
+  function show(answer) {
     const fromServer = pendingText === null;
     if (answer.number < number && !fromServer) return; // an outdated answer
     number = Math.max(number, answer.number);

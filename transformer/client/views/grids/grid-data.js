@@ -19,8 +19,8 @@ export const sideGrid = (side, kinds) => ({
 
 let thumbnailCount = 0; // identifies the pictures of each data
 
-// Of the thumbnails alone that figures/switchboard.py and the worker send, as unpacked.
-/** @param {{ header: any, parts: Map<string, any> }} unpacked @returns {import("./all-heads.js").GridData} */
+// Of thumbnails alone (trace/switchboard.js).
+/** @param {{ header: any, parts: Map<string, any> }} data @returns {import("./all-heads.js").GridData} */
 export function thumbnailGrid({ header: { kinds, n_layers, n_heads }, parts }) {
   const paint = (canvas, { kind, layer, head }, theme) => {
     const { values, shape: [, , height, width] } = parts.get(`thumbs.${kind}`);

@@ -1,10 +1,9 @@
-// All heads of all kinds as switches, also whole layers, columns and kinds. `.show(bytes)` takes the data of
-// figures/switchboard.py; `report({ off })` is called for every switch.
+// All heads of all kinds as switches, also whole layers, columns and kinds. `.show(data)` takes what
+// trace/switchboard.js makes; `report({ off })` is called for every switch.
 
 import { button, el } from "../../common/base.js";
 import { headOfCode, KINDS, readOff, writeOff } from "../../common/head-codes.js";
 import { layerName, shortName } from "../../common/naming.js";
-import { unpack } from "../../trace/packing.js";
 import { headGrid } from "./all-heads.js";
 import { thumbnailGrid } from "./grid-data.js";
 
@@ -15,7 +14,6 @@ const HINT =
 export function switchboardView(container, report) {
   let header = null;
   let headsOff = new Set(); // "e3.2"
-  let pendingReports = []; // reported values that the server has not sent back yet
   const status = el("p", { class: "hu-note", role: "status" });
   const allOn = button("All on", () => reportOff(new Set()));
   const state = el("div", { class: "hu-switchstate" }, status, allOn);
@@ -31,17 +29,10 @@ export function switchboardView(container, report) {
   });
   frame.append(state);
 
-  function show(bytes) {
-    const unpacked = unpack(bytes);
-    ({ header } = unpacked);
-    const at = pendingReports.indexOf(header.off);
-    if (at >= 0) pendingReports.splice(0, at + 1);
-    else {
-      headsOff = readOff(header.off, header);
-      pendingReports = [];
-    }
-    frame.dataset.size = header.large ? "large" : "normal";
-    grid.show(thumbnailGrid(unpacked));
+  function show(data) {
+    ({ header } = data);
+    headsOff = readOff(header.off, header);
+    grid.show(thumbnailGrid(data));
     drawState();
   }
 
@@ -54,9 +45,7 @@ export function switchboardView(container, report) {
 
   function reportOff(newHeadsOff) {
     headsOff = newHeadsOff;
-    const written = writeOff(headsOff, header);
-    pendingReports.push(written);
-    report({ off: written });
+    report({ off: writeOff(headsOff, header) });
     drawState();
   }
 

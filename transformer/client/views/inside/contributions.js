@@ -1,5 +1,5 @@
 // Two tables of one head: attention weights and contributions. They share the hovered and the selected cell, whose
-// values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
+// values are all listed below. `.show({ header, parts })` takes what app/try/off-head.js makes; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
 import { colours, el, listenForResize, rampLevel, signedLevel, tokenText } from "../../common/base.js";
@@ -15,7 +15,6 @@ import {
 import { makeBar } from "../../common/legend.js";
 import { numberText } from "../../common/numbers.js";
 import { makeStage } from "../../common/stage.js";
-import { unpack } from "../../trace/packing.js";
 
 const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
@@ -28,9 +27,8 @@ export function contributionsView(container, report) {
   const frame = el("div", { class: "hu hu-explorer hu-contributions" }, pair, readout);
   container.append(frame);
 
-  function show(bytes) {
-    const unpacked = unpack(bytes);
-    [header, parts] = [unpacked.header, unpacked.parts];
+  function show(data) {
+    ({ header, parts } = data);
     const entry = (text, i) => ({ text, written: header.writes ? header.writes[i] : null, dim: false });
     const causal = header.kind === "decoder";
     m = {
@@ -49,7 +47,6 @@ export function contributionsView(container, report) {
 
   function redraw() {
     if (!header || !frame.isConnected || !frame.clientWidth) return;
-    frame.dataset.size = header.large ? "large" : "normal";
     theme = colours(frame);
     for (const table of tables) table.draw();
     drawReadout();

@@ -1,5 +1,4 @@
-// The top of the site's page Try: the same view as the app's (glance.js), with the model in this browser. It has the
-// sentence, the depths, and in the first depth the bands.
+// The top of the page Try: the sentence, the depths, and in the first depth the bands.
 
 import { bytesOfBase64 } from "../../common/base64.js";
 import { glanceView, unpackGlance } from "../../views/glance/glance.js";
@@ -16,7 +15,7 @@ export function homePage(container, context) {
 
   const keyOf = (text, off) => JSON.stringify([context.model, off, text]);
 
-  // The data around a translation, as in ui/pages/home/glance.py.
+  // The data around a translation.
   function viewData(text, fields) {
     const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
     return {
