@@ -364,10 +364,6 @@ class Classroom:
                 self._shown.add(question)
         self._changed()
 
-    def are_shown(self, question: str) -> bool:
-        """Whether the answers to this question are shown to the class."""
-        return question in self._shown
-
     def questions_shown(self) -> frozenset[str]:
         """Return all questions whose answers are shown to the class."""
         with self._lock:

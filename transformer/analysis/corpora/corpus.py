@@ -104,11 +104,6 @@ class Corpus:
         return cls("bundled sentences", tuple(Sentence(*pair) for pair in pairs), target)
 
     @classmethod
-    def of_text(cls, text: str) -> Corpus:
-        """Return one sentence, which may contain what separates columns in a file."""
-        return cls("one sentence", (Sentence(text),))
-
-    @classmethod
     def linked(cls, target: str = "fr") -> Corpus:
         """Return the bundled sentences with human-made links, for "fr" or "de"."""
         language = LANGUAGES.get(target, target)
