@@ -13,6 +13,7 @@ import { truncated } from "../../common/naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
+const MAX_VALUE = 20_000; // characters of a field of a place, as many as a sentence may have
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
 
 export function frameView(root, _, report) {
@@ -94,7 +95,7 @@ export function frameView(root, _, report) {
   const endMoves = onPlace(drawLinks);
   const endOpening = onOpenPlace((place) => {
     if (place.params && !place.page && !currentPlace().page) return false; // the page Try opens its own places
-    report({ ...place, origin: currentPlace() });
+    report({ ...place, origin: clipped(currentPlace()) });
     noteLeaving();
     return true;
   }, true);
@@ -120,6 +121,13 @@ function skipToHeading(event) {
   heading.tabIndex = -1;
   heading.focus();
 }
+
+// A place that the server reads: a pasted text may be too long for it.
+/** @param {import("../../common/open.js").Place} place */
+const clipped = ({ page, params }) => ({
+  page,
+  params: Object.fromEntries(Object.entries(params).map(([name, value]) => [name, value.slice(0, MAX_VALUE)])),
+});
 
 // The page's name and the fields of its address that differ from the defaults.
 function linkSummary({ name, depths }, link) {
