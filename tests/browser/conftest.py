@@ -25,6 +25,8 @@ FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
 )
+REFUSAL = "the server responded with a status of 422"
+"""A browser logs the answer to a sentence that is too long; the page says it as a sentence."""
 UNFETCHED_SCRIPT = "An unknown error occurred when fetching the script."
 """Chromium's message if the server of a page ends while it registers its service worker."""
 ELEMENT_TIMEOUT_MS = int(os.environ.get("BROWSER_TIMEOUT_MS", "180000"))
@@ -62,7 +64,7 @@ class PagePool:
 
         def record(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning") and not any(
-                expected in message.text for expected in (TWO_FRAGMENTS, UNFETCHED_SCRIPT)
+                expected in message.text for expected in (TWO_FRAGMENTS, UNFETCHED_SCRIPT, REFUSAL)
             ):
                 errors.append(f"console: {message.text}")
 

@@ -74,7 +74,7 @@ def check_depths(page: Page, app: str, width: int) -> None:
 
 def check_sizes_for_a_finger(page: Page, app: str) -> None:
     """A finger needs 24 pixels (WCAG 2.5.8)."""
-    page.goto(f"{app}/?depth=steps")
+    page.goto(f"{app}/?depth=steps&exact=1")
     buttons = page.locator(".hu-steps :is(.hu-more, button.hu-candidate)")
     expect(buttons.nth(4)).to_be_visible()
     wait_for_script_run(page)

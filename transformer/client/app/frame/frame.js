@@ -16,7 +16,7 @@ const MESSAGE_MS = 6000; // until the message disappears
 const MAX_VALUE = 20_000; // characters of a field of a place, as many as a sentence may have
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
 
-export function frameView(root, _, report) {
+export function frameView(root, report, reportAlways) {
   /** @type {{ page: string, name: string, depths: Record<string, string>, pages: [string, string][], large: boolean }} */
   let data = { page: "", name: "", depths: {}, pages: [], large: false };
   let timer = 0;
@@ -95,7 +95,7 @@ export function frameView(root, _, report) {
   const endMoves = onPlace(drawLinks);
   const endOpening = onOpenPlace((place) => {
     if (place.params && !place.page && !currentPlace().page) return false; // the page Try opens its own places
-    report({ ...place, origin: clipped(currentPlace()) });
+    reportAlways({ ...place, origin: clipped(currentPlace()) });
     noteLeaving();
     return true;
   }, true);
