@@ -68,8 +68,25 @@ def check_an_erased_sentence(page: Page, app: str) -> None:
     expect(page.get_by_text("Type a few words to translate.")).to_be_visible()
 
 
+def check_a_pressed_button_while_an_answer_arrives(page: Page, app: str) -> None:
+    """The card of a lesson is drawn again between the press and the release of the mouse."""
+    held = hold(page, "case")
+    with page.expect_request("**/api/ask/case"):
+        page.goto(f"{app}/learn?lesson=meeting")
+    card = page.locator(".hu-lesson")
+    expect(card).to_contain_text("Lesson 4")
+    card.get_by_role("button", name="Skip").hover()
+    page.mouse.down()
+    send(page, held)
+    card.locator(".hu-lesson-option").first.wait_for()
+    card.get_by_role("button", name="Skip").hover()  # the picture of the question has moved it
+    page.mouse.up()
+    expect(card).to_contain_text("Lesson 5")
+
+
 def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     check_another_answer_first(page, bundled_app)
     check_another_depth_first(page, bundled_app)
     check_an_erased_sentence(page, bundled_app)
+    check_a_pressed_button_while_an_answer_arrives(page, bundled_app)

@@ -158,7 +158,7 @@ async function run(name) {
     [10, clicking("depth", ".hu-glance-depths button", ({ text }) => ({ fields: { depth: depthOf(text) } }))],
     [8, clicking("switch", ".hu-strip [data-head]", switched)],
     [1, clicking("layer", ".hu-strip .hu-edge")],
-    [2, clicking("open", ".hu-open-head")],
+    [2, clicking("open", ".hu-open-head", () => ({ fields: { depth: "heads" } }))],
     [8, clicking("head", ".hu-mosaic [data-head], .hu-model [data-head]", headOf)],
     [4, pressKeys],
     [3, clicking("tab", ".hu-tabs [role=tab]", ({ view }) => ({ fields: { view } }))],

@@ -22,6 +22,20 @@ export function button(content, onClick, attributes = {}) {
   return node;
 }
 
+// Replace the children of a node, except those that stay equal: a click that has begun on one of them, and its focus, are
+// not lost. Their listeners stay too, so they must not depend on what is drawn.
+/** @param {Element} node @param {Element[]} children */
+export function replaceChanged(node, children) {
+  for (const [at, child] of children.entries()) {
+    const [before, after] = [node.children[at], node.children[at + 1]];
+    if (before?.isEqualNode(child)) continue;
+    if (after?.isEqualNode(child)) before.remove();
+    else if (before && (children.length <= node.children.length)) before.replaceWith(child);
+    else node.insertBefore(child, before ?? null);
+  }
+  while (node.children.length > children.length) node.lastElementChild.remove();
+}
+
 // An element of an SVG picture.
 /** @param {string} tag @param {Record<string, any>} attributes @returns {any} */
 export function svgNode(tag, attributes, ...children) {

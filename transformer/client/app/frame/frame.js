@@ -4,7 +4,7 @@
 // `.show(data)` takes `{ page, name, depths, pages, large }`: the path and the name of this page, its name in each of its
 // depths, paths and titles of all pages, and whether everything is enlarged.
 
-import { button, copyText, el } from "../../common/base.js";
+import { button, copyText, el, replaceChanged } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
 import { noteLeaving } from "../../common/mount.js";
 import { currentPlace, onOpenPlace, onPlace, openPlace, setPages, sharedFields } from "../../common/open.js";
@@ -33,7 +33,8 @@ export function frameView(root, report, reportAlways) {
   // A link to a page. Its address is right for another tab, too.
   /** @param {[string, string]} page path and title */
   function pageLink([path, title]) {
-    const link = el("a", { "data-page": path, ...(path === data.page ? { "aria-current": "page" } : {}) }, title);
+    const isOpen = path === data.page;
+    const link = el("a", { "data-page": path, href: addressOf(path), "aria-current": isOpen ? "page" : null }, title);
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
@@ -43,11 +44,16 @@ export function frameView(root, report, reportAlways) {
     return link;
   }
 
-  function drawLinks() {
+  // The address of a page, with the sentence and the head that this page shows.
+  function addressOf(path) {
     const shared = new URLSearchParams(sharedFields());
     const { base } = splitAddress(location.href, data.pages.map(([path]) => path));
+    return `${base}${path}${shared.size ? `?${shared}` : ""}`;
+  }
+
+  function drawLinks() {
     for (const link of /** @type {Iterable<HTMLAnchorElement>} */ (links.children)) {
-      link.href = `${base}${link.dataset.page}${shared.size ? `?${shared}` : ""}`;
+      link.href = addressOf(link.dataset.page);
     }
   }
 
@@ -84,8 +90,7 @@ export function frameView(root, report, reportAlways) {
     setPages(data.pages.map(([path]) => path));
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
     larger.setAttribute("aria-pressed", String(data.large));
-    links.replaceChildren(...data.pages.map(pageLink));
-    drawLinks();
+    replaceChanged(links, data.pages.map(pageLink)); // a rerun draws them again
   }
 
   const listeners = new AbortController();

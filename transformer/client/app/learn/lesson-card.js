@@ -1,7 +1,7 @@
 // The card of the open lesson, which the field `lesson` of the address names: its question, the options, the answer, and
 // the way through the course.
 
-import { button, el } from "../../common/base.js";
+import { button, el, replaceChanged } from "../../common/base.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
 import { openPlace } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
@@ -133,7 +133,7 @@ export function lessonCard(container, context) {
     onVisible(false);
   }
 
-  // Draw the card if something on it has changed: a button that stays keeps the focus.
+  // Draw the card if something on it has changed. What stays equal keeps its focus, and a click that has begun.
   /** @param {Lesson} lesson @param {import("../../common/open.js").Place} place @param {PreparedLesson | null} ready */
   function render(lesson, place, ready) {
     const { name } = lesson;
@@ -148,12 +148,13 @@ export function lessonCard(container, context) {
       getClass(),
     ]);
     if (state === drawnState) return;
+    const isSameQuestion = drawnState && JSON.parse(drawnState)[0] === drawnKey;
     drawnState = state;
     const isDone = isRevealed(name);
     const question = ready?.question ?? null;
     const isSearch = question !== null && !question.options.length;
     const asks = !isDone || !question;
-    node.replaceChildren(
+    const parts = [
       header(lesson),
       ...modelNote(lesson, ready),
       ...(asks ? questionNodes(lesson, question, place.page === LEARN, false) : []),
@@ -163,7 +164,9 @@ export function lessonCard(container, context) {
       ...(question && isDone ? answerNodes(lesson, question, place.page === LEARN) : []),
       navigation(lesson, place, ready, isElsewhere),
       ...(question && isDone ? [again(lesson, question)] : []),
-    );
+    ];
+    if (isSameQuestion) replaceChanged(node, parts);
+    else node.replaceChildren(...parts);
   }
 
   /** @param {Lesson} lesson */
@@ -226,6 +229,7 @@ export function lessonCard(container, context) {
       return [note("hu-lesson-note", fill(WAITING, { label: guess.label, teacher }))];
     }
     const choose = ({ label }, number) => {
+      const group = getClass(); // now, as this button may be older than the last news
       group?.send({ answer: { lesson: name, option: number } });
       const revealed = !isSealed(name);
       guesses.keep(name, { label, right: number === question.correct, revealed, group: group?.code });

@@ -26,6 +26,7 @@ export function lessonList(container, { ask, place, titles, guesses, openLesson 
   let course = null;
   /** @type {[string, string][]} */
   let depths = [];
+  let drawnState = "";
 
   async function draw() {
     course ??= await ask("lessons");
@@ -35,6 +36,9 @@ export function lessonList(container, { ask, place, titles, guesses, openLesson 
     const core = course.lessons.filter(({ extra }) => !extra);
     const others = course.lessons.filter(({ extra }) => extra);
     const open = params.lesson ?? "";
+    const state = JSON.stringify([open, course.lessons.map(({ name }) => guesses.of(name))]);
+    if (state === drawnState) return; // what is unfolded stays so, and a click that has begun is not lost
+    drawnState = state;
     const lists = [
       ...parts(core),
       el("h2", {}, fill("Extra lessons · {minutes} minutes", { minutes: minutes(others) })),
