@@ -68,6 +68,22 @@ def check_an_erased_sentence(page: Page, app: str) -> None:
     expect(page.get_by_text("Type a few words to translate.")).to_be_visible()
 
 
+def check_going_back_while_a_text_is_translated(page: Page, app: str) -> None:
+    open_home(page, app, f"?text={SENTENCE}")
+    open_depth(page, "Step by step")
+    open_depth(page, "Bands")
+    held = hold(page, "glance", "She reads.")
+    with page.expect_request(lambda request: "She reads." in (request.post_data or "")):
+        page.get_by_label("English").fill("She reads.")
+    page.go_back()
+    expect(page.locator(".hu-steps")).to_be_visible()
+    expect(page.get_by_label("English")).to_have_value(SENTENCE)
+    send(page, held)
+    page.go_forward()
+    expect(tile(page, 1, "first")).to_have_text("reads.")
+    expect(page.get_by_label("English")).to_have_value("She reads.")
+
+
 def check_a_pressed_button_while_an_answer_arrives(page: Page, app: str) -> None:
     """The card of a lesson is drawn again between the press and the release of the mouse."""
     held = hold(page, "case")
@@ -89,4 +105,5 @@ def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> 
     check_another_answer_first(page, bundled_app)
     check_another_depth_first(page, bundled_app)
     check_an_erased_sentence(page, bundled_app)
+    check_going_back_while_a_text_is_translated(page, bundled_app)
     check_a_pressed_button_while_an_answer_arrives(page, bundled_app)

@@ -17,6 +17,7 @@ import numpy as np
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.importance.sentence import sentence_importances
 from transformer.analysis.interventions.blanking import blank_cells
+from transformer.analysis.interventions.comparison import compare
 from transformer.analysis.interventions.switching import check_heads
 from transformer.api import changes
 from transformer.api.models import Model, open_model
@@ -32,7 +33,7 @@ from transformer.api.requests import (
     TraceRequest,
 )
 from transformer.api.sized_cache import SizedCache
-from transformer.api.traces import CachedTrace, cached_trace, cpu_slots, full_trace
+from transformer.api.traces import CachedTrace, cpu_slots, full_trace
 from transformer.api.training_facts import training_facts
 from transformer.cancellation import check_cancelled
 from transformer.figures import PackedTrace, explorer_data, explorer_page
@@ -40,8 +41,8 @@ from transformer.figures.glance import glance_data
 from transformer.figures.packed_trace import aligner_fields, describe, prefixed, query_key_vectors
 from transformer.figures.packing import Part, pack, unpack
 from transformer.figures.state import state_of
-from transformer.hooks import select
-from transformer.inference import Trace
+from transformer.hooks import Hooks, select
+from transformer.inference import Trace, Translation
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.measures import KINDS
 from transformer.measures.head_codes import write_heads
@@ -130,11 +131,8 @@ def change(visitor: str, model: Model, request: SentenceRequest) -> bytes:
     hooks, problems = changes.change_hooks(visitor, model, request)
     sides, altered = [original.packed], None
     if hooks is not None:
-        arguments = (), request.changes, lambda: hooks
-        target = {"target": original.trace.translation.ids}
-        sides.append(cached_trace(visitor, model, request.text, target, *arguments).packed)
-        search = changes.options(request)
-        altered = cached_trace(visitor, model, request.text, search, *arguments).trace.translation
+        forced, altered = _changed(visitor, model, request, original.trace, hooks)
+        sides.append(forced)
     header = {
         "sides": [side.description for side in sides],
         "altered": altered
@@ -145,6 +143,29 @@ def change(visitor: str, model: Model, request: SentenceRequest) -> bytes:
     }
     parts = [part for number, side in enumerate(sides) for part in prefixed(side.parts, number)]
     return pack(header, parts)
+
+
+def _changed(
+    visitor: str, model: Model, request: SentenceRequest, original: Trace, hooks: Hooks
+) -> tuple[PackedTrace, Translation]:
+    """Return the tokens of a translation as the changed model reads them, and its own translation.
+
+    The latter needs no decoding where the former shows that it chooses the same tokens.
+    """
+    search = changes.options(request)
+    is_empty = original.predicted_ids == (model.translator.model.config.eos_id,)
+
+    def make() -> tuple[PackedTrace, Translation]:
+        text, translator = request.text, model.translator
+        if request.method != "forced" and not is_empty:
+            comparison = compare(translator, text, hooks, original=original, **search)
+            return PackedTrace(comparison.forced, model=model.name), comparison.translation
+        forced = translator.trace(text, original.predicted_ids, hooks=hooks, names=original.names)
+        own = translator.translate(text, hooks=hooks, **search)
+        return PackedTrace(forced, model=model.name), own
+
+    key = ("change", model.hash, request.text, *sorted(search.items()), request.changes)
+    return cached(visitor, key, make)
 
 
 def file(visitor: str, model: Model, request: FileRequest) -> bytes:

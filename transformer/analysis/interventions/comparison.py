@@ -3,6 +3,7 @@ head."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Unpack
@@ -106,6 +107,7 @@ def compare(
     hooks: Hooks | None = None,
     *,
     original: Trace | None = None,
+    prefix: Sequence[int] = (),
     **options: Unpack[DecodingOptions],
 ) -> Comparison:
     """Translate normally and with `hooks`, and compare.
@@ -113,6 +115,7 @@ def compare(
     Args:
         hooks: of `switching` and `patches`, joined by `combined`, or your own.
         original: the sentence's trace without hooks, if it exists already.
+        prefix: ids with which both outputs begin.
         options: of decoding, for both.
 
     Raises:
@@ -120,7 +123,7 @@ def compare(
             translation is empty, because there is nothing to compare.
     """
     if original is None:
-        original = translator.trace(text, names=_weight_sites(translator), **options)
+        original = translator.trace(text, prefix=prefix, names=_weight_sites(translator), **options)
     if original.source != text:
         raise ValueError(f"the original is of {original.source!r}, not of {text!r}")
     if original.predicted_ids == (translator.model.config.eos_id,):
@@ -136,8 +139,8 @@ def compare(
         **forced_options,
     )
     greedy = options.keys() <= {"method", "candidates"} and original.translation.method == "greedy"
-    free_prefix: list[int] = []
-    if greedy and (hooks is None or hooks.causal):
+    free_prefix = [*prefix]
+    if greedy and not prefix and (hooks is None or hooks.causal):
         free_prefix = _free_prefix(forced.translation)
         if free_prefix == [*forced.translation.ids] and forced.translation.finished:
             return Comparison(original, forced, replace(forced.translation, method="greedy"))

@@ -1,7 +1,7 @@
 // What is typed into a text field: reported after a short pause, with Enter, or when the field loses the focus.
 
-/** @param {HTMLTextAreaElement} area @param {number} delayMs after the last key @param {() => void} onText */
-export function listenForText(area, delayMs, onText) {
+/** @param {HTMLTextAreaElement} area @param {() => number} delay in ms after the last key @param {() => void} onText */
+export function listenForText(area, delay, onText) {
   let timer = 0;
 
   function report() {
@@ -11,7 +11,7 @@ export function listenForText(area, delayMs, onText) {
   }
   area.addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(report, delayMs);
+    timer = setTimeout(report, delay());
   });
   area.addEventListener("blur", () => timer && report());
   area.addEventListener("keydown", (event) => {
@@ -24,6 +24,9 @@ export function listenForText(area, delayMs, onText) {
     get isPending() {
       return timer !== 0;
     },
-    close: () => clearTimeout(timer),
+    forget() {
+      clearTimeout(timer);
+      timer = 0;
+    },
   };
 }

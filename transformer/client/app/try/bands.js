@@ -107,5 +107,5 @@ export function homePage(container, context) {
     requestCount += 1; // an answer that comes now has no page to be drawn on
     view.close();
   }
-  return { draw, close };
+  return { draw, forgetTyped: view.forgetTyped, close };
 }

@@ -49,7 +49,7 @@ export function makeDecoding(context, change) {
   const target = el("textarea", { rows: 1, dir: "auto", spellcheck: "false", translate: "no" });
   const targetName = el("span", { class: "hu-label" });
   const targetField = el("label", { class: "hu-live-field" }, targetName, target);
-  const typing = listenForText(target, TARGET_DELAY_MS, () => change({ target: target.value.trim() || null }));
+  const typing = listenForText(target, () => TARGET_DELAY_MS, () => change({ target: target.value.trim() || null }));
   const node = el("div", { class: "hu-live-decoding" }, methods, targetField, settings, explanation);
   let shown = "";
 

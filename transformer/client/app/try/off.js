@@ -42,6 +42,7 @@ export function offPage(container, context) {
   const board = switchboardView(boardNode, ({ off }) => change({ off: off || null }));
   /** @type {Changed | null} */
   let changed = null;
+  let frame = 0; // before what is below is drawn
 
   const field = (name) => context.params().get(name) ?? "";
 
@@ -69,11 +70,18 @@ export function offPage(container, context) {
     if (!body.hidden) drawParts();
   }
 
+  // The translations and the heads at once; what is below them after the next frame, as it takes longer.
   function drawParts() {
-    setExactNames(field("exact") === "1");
     results.replaceChildren(...translationNodes(changed, context));
     problems.replaceChildren(...changed.problems.map((text) => el("p", { class: "hu-live-problem" }, text)));
+    setExactNames(field("exact") === "1");
     board.show(switchboard(changed.original, field("off")));
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => setTimeout(drawRest));
+  }
+
+  function drawRest() {
+    setExactNames(field("exact") === "1");
     for (const part of [effect, source, oneHead]) part.draw(changed);
   }
 

@@ -11,7 +11,7 @@ export function liveField(label, onText) {
   const area = el("textarea", { rows: 1, spellcheck: "false", dir: "auto", translate: "no" });
   const name = el("span", { class: "hu-label" }, label);
   const node = el("label", { class: "hu-live-field" }, name, area);
-  const typing = listenForText(area, DELAY_MS, () => onText(area.value.trim()));
+  const typing = listenForText(area, () => DELAY_MS, () => onText(area.value.trim()));
   return {
     node,
     set(text, { reads, languages, hint }) {

@@ -171,6 +171,7 @@ export async function openTry(container, options) {
   });
   const arrive = () => {
     problems.replaceChildren();
+    home.forgetTyped();
     checkAddress();
     draw(true);
   };

@@ -4,10 +4,11 @@
 import { button, el } from "../../common/base.js";
 import { listenForText } from "../../common/text-field.js";
 
-const TYPING_DELAY_MS = 100; // ms after the last key
+const BUSY_DELAY_MS = 100; // ms after the last key, while another text is being translated
 
 // `onInput()` is called at every key, `onText()` for a new text to translate, `onDepth(name)` for another depth of the page.
-export function makeField({ onInput, onText, onDepth }) {
+// `isIdle()`: whether a text would be translated at once.
+export function makeField({ onInput, onText, onDepth, isIdle }) {
   const name = el("span", { class: "hu-label" });
   const area = el("textarea", {
     rows: 1,
@@ -29,7 +30,7 @@ export function makeField({ onInput, onText, onDepth }) {
   const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
   let shownExamples = "";
 
-  const typing = listenForText(area, TYPING_DELAY_MS, () => {
+  const typing = listenForText(area, () => isIdle() ? 0 : BUSY_DELAY_MS, () => {
     markExample();
     onText();
   });
@@ -85,5 +86,5 @@ export function makeField({ onInput, onText, onDepth }) {
     fitHeight();
   }
 
-  return { node, area, draw, fitHeight, close: typing.close };
+  return { node, area, draw, fitHeight, forgetTyped: typing.forget, close: typing.forget };
 }

@@ -44,6 +44,7 @@ export function glanceView(root, report, address = browserAddress) {
     onInput: () => data && writeText(data.off), // at once, so that a reload keeps it
     onText: () => requestTranslation(),
     onDepth: (depth) => report({ depth }),
+    isIdle: () => Boolean(data?.words) && pendingText === null,
   });
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
   const playback = makePlayback({
@@ -116,6 +117,12 @@ export function glanceView(root, report, address = browserAddress) {
         ALTERNATIVES_DELAY_MS,
       );
     }
+  }
+
+  // The address has another text: that of the field is not what the visitor wants any more.
+  function forgetTyped() {
+    field.forgetTyped();
+    endWaiting();
   }
 
   function endWaiting() {
@@ -210,6 +217,7 @@ export function glanceView(root, report, address = browserAddress) {
 
   return {
     show,
+    forgetTyped,
     close: () => {
       for (const timeout of [timer, alternativesTimer, dimTimer]) clearTimeout(timeout);
       timer = 0;
