@@ -89,7 +89,7 @@ def _request(rng: random.Random, number: int) -> dict[str, Any]:
             "row": rng.randrange(2),
         }
     if kind == "importance":
-        return request
+        return {**request, "step": rng.randrange(-1, 2)}
     if kind == "change":
         return {**request, **rng.choice(CHANGES), "other": rng.choice(SENTENCES[model])}
     compared = rng.choice(("force", "other", "changes"))

@@ -40,6 +40,7 @@ EXAMPLE = {
     "force": "2:12",
     "start": {"view": "heads", "layer": 2},
     "visit": 1,
+    "step": 2,
     "number": 2,
     "name": "0.query.cross.5.2",
     "head": {"kind": "cross", "layer": 5, "head": 1},

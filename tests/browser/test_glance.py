@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import numpy as np
 from playwright.sync_api import Page, expect
 
@@ -16,8 +19,10 @@ from tests.browser.home_page import (
     words,
 )
 from transformer import Translator
-from transformer.analysis.interventions.switching import switched_off
+from transformer.analysis.interventions.switching import all_heads, switched_off
 from transformer.inference.alternatives import word_alternatives
+from transformer.measures.head_codes import write_heads
+from transformer.text.mistakes import MISTAKES
 
 TEXT = "She has never seen the sea."
 REDUCED_MOTION = {"reduced_motion": "reduce"}
@@ -156,3 +161,53 @@ def test_with_reduced_motion_a_word_is_forced_and_a_head_switched_off(
     expect(heads.nth(number - 1)).to_be_focused()
     page.get_by_role("switch", name="layer 6", exact=True).click()
     expect(page.locator(".hu-strip-effect")).to_contain_text("Without these 8 heads")
+
+
+def test_the_least_certain_word_is_marked_and_explained(
+    bundled_app: str, new_page: NewPage, en_fr: Translator
+) -> None:
+    page = new_page(**REDUCED_MOTION)
+    mistake = MISTAKES["en", "fr"][0]
+    open_home(page, bundled_app)
+    page.get_by_role("button", name=mistake.text).click()
+    trace = en_fr.trace(mistake.text, method="greedy")
+    steps = trace.translation.steps
+    least = min(range(len(steps) - 1), key=lambda step: steps[step].probability)
+    before = steps[least].probability
+    line = page.locator(".hu-least-button")
+    expect(line).to_contain_text(f"{mistake.wrong}: {before:.0%}, least certain")
+    expect(page.locator(".hu-least")).to_have_text(f"{mistake.wrong}.")
+    expect(page.locator(".hu-mistake")).to_have_text(f"{mistake.wrong}.")
+    expect(page.locator(".hu-glance-mistake")).to_contain_text(mistake.right)
+    line.focus()
+    page.keyboard.press("Enter")
+    number = len(words(page)) - 1
+    wait_for_address(page, "/", text=mistake.text, why=str(number))
+    decides = page.locator(".hu-glance-decides")
+    expect(decides).to_contain_text("decides most")
+    expect(tile(page, number)).to_have_attribute("aria-current", "step")
+    expect(page.locator(".hu-glance-sentence")).to_contain_text(f"{mistake.wrong} ({before:.0%})")
+
+    # Switching off each head in Python finds the same head and the same probabilities.
+    ids, changes = trace.translation.ids, {}
+    for head in all_heads(en_fr.model.config):
+        hooks = switched_off(en_fr.model.config, [head])
+        changed = en_fr.trace(mistake.text, target=ids, hooks=hooks).translation.steps[least]
+        changes[head] = changed.probability
+    head = max(changes, key=lambda head: abs(changes[head] - before))
+    sentence = decides.locator("p").inner_text()
+    shares = [float(share) / 100 for share in re.findall(r"([\d.]+)%", sentence)]
+    assert math.isclose(shares[0], before, abs_tol=0.006), sentence
+    assert math.isclose(shares[1], changes[head], abs_tol=0.006), sentence
+    assert f"layer {head[1] + 1}, head {head[2] + 1}," in sentence
+    page.reload()
+    expect(decides.locator("p")).to_have_text(sentence)
+    decides.get_by_role("button", name="Switch it off").click()
+    wait_for_address(page, "/", text=mistake.text, off=write_heads([head]))
+    expect(decides).to_be_empty()
+    page.get_by_role("button", name="All heads on").click()
+    expect(line).to_contain_text(f"{before:.0%}, least certain")
+    line.click()
+    expect(decides).to_contain_text("decides most")
+    page.get_by_role("button", name="Previous step").click()
+    wait_for_address(page, "/", text=mistake.text)

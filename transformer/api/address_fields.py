@@ -55,6 +55,7 @@ TRY: dict[str, Field] = {
     "edited_row": Field("", form=EDITED_ROW_FORM),
     "masked_tokens": Field("", form=POSITIONS_FORM),
     "patch": Field("", form=PATCH_FORM),
+    "why": Field(-1, bounds=(-1, 9999), of_model=True),
     **{name: field for name, field in FIELDS.items() if name not in SHARED},
 }
 """Fields that only the page Try has."""

@@ -27,6 +27,7 @@ from transformer.api.requests import (
     ExploreRequest,
     FileRequest,
     GlanceRequest,
+    ImportanceRequest,
     ModelRequest,
     PartRequest,
     SentenceRequest,
@@ -185,15 +186,18 @@ def file(visitor: str, model: Model, request: FileRequest) -> bytes:
     return explorer_page(packed, state, first.source, model.aligner, has_notices=True).encode()
 
 
-def importance(visitor: str, model: Model, request: SentenceRequest) -> list[tuple[str, float]]:
-    """Return how much less probable the translation is without each head, in nats, by its code."""
+def importance(visitor: str, model: Model, request: ImportanceRequest) -> list[tuple[str, float]]:
+    """Return how much less probable the translation, or the token of one step, is without each
+    head, in nats, by the head's code."""
     traced = _trace(visitor, model, request.unchanged()).trace
+    step = None if request.step < 0 else request.step
 
     def make() -> list[tuple[str, float]]:
-        losses = sentence_importances(model.translator, traced)
+        losses = sentence_importances(model.translator, traced, step)
         return [(write_heads([head]), loss) for head, loss in losses.items()]
 
-    return cached(visitor, ("importance", model.hash, traced.src_ids, traced.predicted_ids), make)
+    key = ("importance", model.hash, traced.src_ids, traced.predicted_ids, step)
+    return cached(visitor, key, make)
 
 
 def cells(visitor: str, model: Model, request: CellsRequest) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from transformer.checkpoint import CheckpointError, load_languages
 from transformer.text.languages import Languages, language_name
+from transformer.text.mistakes import MISTAKES, Mistake
 from transformer.text.sentences import EXAMPLE, EXAMPLES, EXTRA_EXAMPLES, PARALLEL_EXAMPLES
 from transformer.training.run_config import RunConfig, TaskRun
 from transformer.training.run_folder import RunFolder
@@ -25,6 +26,7 @@ class ModelDescription:
         examples: texts to start with.
         placeholder: of the text field.
         languages: codes of source and target; None for tasks of symbols and if unknown.
+        mistakes: sentences that are too hard for a small model.
     """
 
     kind: str = ""
@@ -33,6 +35,7 @@ class ModelDescription:
     examples: tuple[str, ...] = EXAMPLES
     placeholder: str = "Type a sentence"
     languages: Languages | None = None
+    mistakes: tuple[Mistake, ...] = ()
 
     @property
     def default_text(self) -> str:
@@ -53,6 +56,10 @@ class ModelDescription:
             "languages": list(self.languages or ("", "")),
             "hint": self.placeholder,
             "examples": list(self.examples),
+            "mistakes": [
+                {"text": each.text, "wrong": each.wrong, "note": each.note}
+                for each in self.mistakes
+            ],
         }
 
     def translation(self, text: str) -> str:
@@ -93,6 +100,7 @@ def _describe_translator(languages: Languages) -> ModelDescription:
         target=language_name(tgt),
         examples=PARALLEL_EXAMPLES.get(src, ()) + EXTRA_EXAMPLES.get(languages, ()),
         languages=languages,
+        mistakes=MISTAKES.get(languages, ()),
     )
 
 

@@ -242,6 +242,17 @@ class CellsRequest(SentenceRequest):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ImportanceRequest(SentenceRequest):
+    """What each head matters for: the whole translation, or one of its tokens.
+
+    Attributes:
+        step: the decoding step that writes the token; -1 for the whole translation.
+    """
+
+    step: int = accepts(whole(-1, 9999), -1)
+
+
+@dataclass(frozen=True, kw_only=True)
 class QuestionRequest(ModelRequest):
     """The question of a lesson that Python makes.
 

@@ -5,16 +5,18 @@ import { test } from "node:test";
 
 import {
   bandsOf,
-  closestChoice,
   firstDifference,
+  leastCertain,
   stepDuration,
   stepSentence,
   strongest,
   unsureWords,
   withoutPunctuation,
 } from "../../../transformer/client/views/glance/glance-playback.js";
-import { wholePercent } from "../../../transformer/client/common/numbers.js";
-import { changeOf, twoPercents, withHead } from "../../../transformer/client/views/glance/glance-strip.js";
+import { twoPercents, wholePercent } from "../../../transformer/client/common/numbers.js";
+import { decidingHead, decidingSentence } from "../../../transformer/client/views/glance/glance-deciding.js";
+import { mistakeIn } from "../../../transformer/client/views/glance/glance-least.js";
+import { changeOf, withHead } from "../../../transformer/client/views/glance/glance-strip.js";
 import { random } from "./fixtures.js";
 
 const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({
@@ -113,11 +115,36 @@ test("percentages are rounded and punctuation is removed", () => {
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 
-test("the closest choice has the most probable alternative and was not forced", () => {
-  const words = [word([1], 0.2), word([1], 0.6, 0, [{ p: 0.1 }]), word([1], 0.7, 0, [{ p: 0.2 }, { p: 0.05 }])];
-  assert.equal(closestChoice(words), 2);
-  assert.equal(closestChoice(words, 2), 1);
-  assert.equal(closestChoice([word([1], 0.2)]), -1);
+test("the least certain word has letters and was not forced", () => {
+  const words = [word([1], 0.6), { ...word([1], 0.1), text: "?" }, word([1], 0.2), word([1], 0.7)];
+  assert.equal(leastCertain(words), 2);
+  assert.equal(leastCertain(words, 2), 0);
+  assert.equal(leastCertain([words[1]]), -1);
+});
+
+test("the head that decides about a word is the one without which its probability changes most", () => {
+  const lossOf = (before, after) => Math.log(before / after);
+  const losses = [["e0.1", lossOf(0.5, 0.45)], ["c4.0", lossOf(0.5, 0.05)], ["d2.3", lossOf(0.5, 0.7)]];
+  const { code, before, after } = decidingHead(losses, 0.5);
+  assert.deepEqual([code, before, after.toFixed(6)], ["c4.0", 0.5, "0.050000"]);
+  assert.equal(
+    decidingSentence(decidingHead(losses, 0.5)),
+    "Cross-attention, layer 5, head 1, decides most, for this word: without it the probability falls from 50% to 5%.",
+  );
+  assert.match(
+    decidingSentence(decidingHead([losses[2]], 0.5)),
+    /layer 3, head 4, .* against this word: .* rises from 50% to 70%/,
+  );
+  assert.match(decidingSentence(decidingHead([["c0.0", 0]], 0.5)), /^No single head/);
+  assert.equal(decidingHead([], 0.5), null);
+});
+
+test("a known mistake is explained only where the translation makes it", () => {
+  const mistakes = [{ text: "A b.", wrong: "c'est", note: "…" }];
+  const words = [{ text: "mais", p: 0.5 }, { text: "c'est.", p: 0.4 }];
+  assert.equal(mistakeIn({ mistakes, text: "A b.", words }).word, 1);
+  assert.equal(mistakeIn({ mistakes, text: "A b.", words: words.slice(0, 1) }), null);
+  assert.equal(mistakeIn({ mistakes, text: "Another one.", words }), null);
 });
 
 test("a pointed head brings its own weights", () => {

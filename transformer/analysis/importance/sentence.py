@@ -16,7 +16,9 @@ BATCH = 16
 
 
 @torch.inference_mode()
-def sentence_importances(translator: Translator, trace: Trace) -> dict[Head, float]:
+def sentence_importances(
+    translator: Translator, trace: Trace, step: int | None = None
+) -> dict[Head, float]:
     """Return how much less probable the trace's output becomes without each head, in nats.
 
     Switching off one head at a time is the oracle of Michel et al. 2019, section 3.2
@@ -25,22 +27,32 @@ def sentence_importances(translator: Translator, trace: Trace) -> dict[Head, flo
 
     Args:
         trace: of this model without hooks; only its ids are used.
+        step: of the output's tokens only the one that this decoding step writes, after the tokens
+            before it; None for all tokens.
+
+    Raises:
+        ValueError: if there is no such step.
     """
+    count = len(trace.predicted_ids)
+    if step is not None and not 0 <= step < count:
+        raise ValueError(f"There is no step {step}; the last one is {count - 1}.")
+    steps = slice(None) if step is None else slice(step, step + 1)
     heads = all_heads(translator.model.config)
-    before = _log_probability(translator, trace, [], copies=1)[0]
+    before = _log_probability(translator, trace, steps, [], copies=1)[0]
     losses: dict[Head, float] = {}
     for start in range(0, len(heads), BATCH):
         check_cancelled()
         some = heads[start : start + BATCH]
-        after = _log_probability(translator, trace, some, copies=len(some))
+        after = _log_probability(translator, trace, steps, some, copies=len(some))
         losses |= {head: before - value for head, value in zip(some, after, strict=True)}
     return losses
 
 
 def _log_probability(
-    translator: Translator, trace: Trace, heads: list[Head], copies: int
+    translator: Translator, trace: Trace, steps: slice, heads: list[Head], copies: int
 ) -> list[float]:
-    """Return the output's log-probability in each copy, of which copy n lacks head n."""
+    """Return the log-probability of the output's tokens at these steps in each copy, of which copy
+    n lacks head n."""
     model = translator.model
     device = model.embedding.weight.device
     src, tgt, output = (
@@ -49,7 +61,7 @@ def _log_probability(
     )
     logits = model(src, tgt, hooks=_without(heads))
     chosen = logits.log_softmax(dim=-1).gather(-1, output[..., None])[..., 0]
-    sums: list[float] = chosen.double().sum(dim=-1).tolist()
+    sums: list[float] = chosen[:, steps].double().sum(dim=-1).tolist()
     return sums
 
 

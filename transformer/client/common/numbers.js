@@ -61,5 +61,12 @@ export function wholePercent(p) {
   return `${Math.round(100 * p)}%`;
 }
 
+// Two probabilities with as few digits as tell them apart, or null if tenths of a percent do not.
+/** @param {number} before @param {number} after @returns {string[] | null} */
+export function twoPercents(before, after) {
+  const texts = [wholePercent, percentText].map((text) => [text(before), text(after)]);
+  return texts.find(([first, second]) => first !== second) ?? null;
+}
+
 // A number with four decimals and a typographic minus.
 export const fixed = (x) => x.toFixed(4).replace("-", "−");

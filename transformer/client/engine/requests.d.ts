@@ -58,6 +58,10 @@ interface CellsRequest extends SentenceRequest {
   row?: number; // whose cells are blanked one at a time; -1 for none
 }
 
+interface ImportanceRequest extends SentenceRequest {
+  step?: number; // which writes the token whose probability is asked for; -1 for the whole translation
+}
+
 interface LessonRequest extends ModelRequest {
   lesson: string;
   texts: string[]; // the question is about the first that shows what the lesson asks about
@@ -79,7 +83,7 @@ interface Requests {
   part: PartRequest;
   change: SentenceRequest;
   file: FileRequest;
-  importance: SentenceRequest;
+  importance: ImportanceRequest;
   cells: CellsRequest;
   translate: SentenceRequest;
   lesson: LessonRequest;
@@ -98,7 +102,7 @@ interface Answers {
   part: import("../trace/packing.js").PackedPart;
   change: Uint8Array; // packed: the sentence as it is and under the changed model, and what that model writes
   file: Blob;
-  importance: [string, number][]; // code of a head, and how much less probable the translation is without it, in nats
+  importance: [string, number][]; // code of a head, and how much less probable the translation, or the token of a step, is without it, in nats
   cells: { norms: number[]; effects: number[][] }; // of all cells of the head; of the cells of the row, by token
   translate: { text: string };
   lesson: QuestionReply & { text?: string };
@@ -146,6 +150,7 @@ interface ModelInfo {
   languages: string[]; // codes of both; "" for models of symbols
   hint: string;
   examples: string[];
+  mistakes?: { text: string; wrong: string; note: string }[]; // sentences that are too hard for a small model
   config: Record<string, unknown>;
   aligner: { layer: number; head: number; weights_to: "output" | "input" } | null;
   aligner_agreement: { agreement: number; sentences: number; source: string } | null;

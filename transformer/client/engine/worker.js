@@ -143,11 +143,11 @@ const handlers = {
     return { result: pack(header, packed.flatMap(({ parts }, side) => prefixed(parts, side))) };
   },
 
-  // How much less probable the translation is without each head, in nats, by the head's code.
+  // How much less probable the translation, or the token of one step, is without each head, in nats, by the head's code.
   async importance(request) {
     const translator = await getTranslator(request.model);
     const trace = await getTrace(translator, { ...request, ...UNCHANGED });
-    const losses = await runWhileCurrent(importances(translator, trace), request);
+    const losses = await runWhileCurrent(importances(translator, trace, request.step ?? -1), request);
     return {
       result: losses.map(({ head: { kind, layer, head }, loss }) => [`${LETTERS[kind]}${layer}.${head}`, loss]),
     };

@@ -130,19 +130,23 @@ export function* blankRow(translator, trace, head, query) {
   return effects;
 }
 
-// How much less probable the whole translation becomes without each head, in nats: the head's importance for this
-// sentence, as `analysis.importance.sentence` measures it.
-/** @param {import("./translator.js").Translator} translator @param {Trace} trace @returns {Generator<unknown, { head: HeadName, loss: number }[]>} */
-export function* importances(translator, trace) {
+// How much less probable the whole translation, or the token of one step, becomes without each head, in nats: the head's
+// importance, as `analysis.importance.sentence` measures it.
+/** @param {import("./translator.js").Translator} translator @param {Trace} trace @param {number} step -1 for all @returns {Generator<unknown, { head: HeadName, loss: number }[]>} */
+export function* importances(translator, trace, step = -1) {
+  if (step >= trace.steps.length) {
+    throw new Error(`There is no step ${step}; the last one is ${trace.steps.length - 1}.`);
+  }
   const { n_layers, n_heads } = trace.config;
   const forced = (hooks) => translator.trace(trace.source, { target: trace.ids, hooks, names: [] });
-  const original = yield* forced(null);
+  const logProbability = (output) => step < 0 ? output.logProbability : logProbabilities(output)[step];
+  const before = logProbability(yield* forced(null));
   const losses = [];
   for (const kind of translator.model.kinds) {
     for (let layer = 0; layer < n_layers; layer++) {
       for (let head = 0; head < n_heads; head++) {
         const without = yield* forced(switchedOff([{ kind, layer, head }]));
-        losses.push({ head: { kind, layer, head }, loss: original.logProbability - without.logProbability });
+        losses.push({ head: { kind, layer, head }, loss: before - logProbability(without) });
       }
     }
   }

@@ -44,9 +44,8 @@ export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner
     to,
     ids: trace.ids,
     forced_word: forcedPieces > 0 && forcedPieces <= targetWords.length ? targetWords[forcedPieces - 1] : -1,
-    words: translatedWords(trace).map(({ text, p }, word) => ({
-      text,
-      p,
+    words: translatedWords(trace).map((written, word) => ({
+      ...written,
       weights: row(word).slice(0, sources - 1),
       end_weight: row(word)[sources - 1],
       alternatives: alternatives[word] ?? [],
@@ -54,16 +53,16 @@ export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner
   };
 }
 
-// The words of the translation with their probabilities. Words are compared by the pieces in which they differ, because
-// the model chooses pieces, and a product over pieces falls with their number.
-/** @param {Pick<ViewTrace, "predictedTokens" | "steps">} trace @returns {{ text: string, p: number }[]} */
+// The words of the translation with their probabilities, which are those of one decoding step each. Words are compared by
+// the pieces in which they differ, because the model chooses pieces, and a product over pieces falls with their number.
+/** @param {Pick<ViewTrace, "predictedTokens" | "steps">} trace @returns {{ text: string, p: number, step: number }[]} */
 export function translatedWords({ predictedTokens, steps }) {
   const numbers = wordNumbers(predictedTokens);
   const labels = wordLabels(predictedTokens);
-  return (predictedTokens.at(-1) === "</s>" ? labels.slice(0, -1) : labels).map((label, word) => ({
-    text: label.replaceAll("<unk>", UNKNOWN_WORD),
-    p: steps[decidingStep(steps, numbers, word)].chosen.probability,
-  }));
+  return (predictedTokens.at(-1) === "</s>" ? labels.slice(0, -1) : labels).map((label, word) => {
+    const step = decidingStep(steps, numbers, word);
+    return { text: label.replaceAll("<unk>", UNKNOWN_WORD), p: steps[step].chosen.probability, step };
+  });
 }
 
 // The weights of all heads, by layer, head, target word and source word.

@@ -2,6 +2,7 @@
 
 import { bytesOfBase64 } from "../../common/base64.js";
 import { glanceView, unpackGlance } from "../../views/glance/glance.js";
+import { decidingHead } from "../../views/glance/glance-deciding.js";
 import { textProblem } from "./text-problem.js";
 
 export function homePage(container, context) {
@@ -12,12 +13,17 @@ export function homePage(container, context) {
   let viewNumber = 0; // the view's number of its last request
   let lastTranslation = {}; // the last answer, which stays visible while another text cannot be translated
   let lastModel = "";
+  let deciding = { key: "", head: null, problem: "" }; // which head decides about the word that is explained
 
+  const explainedWord = () => {
+    const why = context.params().get("why");
+    return why === null ? -1 : Number(why);
+  };
   const keyOf = (text, off) => JSON.stringify([context.model, off, text]);
 
   // The data around a translation.
   function viewData(text, fields) {
-    const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
+    const { reads, writes, languages, hint, examples, mistakes = [], aligner_agreement } = context.modelInfo;
     return {
       number: viewNumber,
       problem: "",
@@ -31,26 +37,65 @@ export function homePage(container, context) {
       languages,
       hint,
       examples,
+      mistakes,
       aligner_agreement,
       depths: context.site.depths,
       depth: context.depth,
       model: context.model === Object.keys(context.site.models)[0] ? "" : context.model,
       default_text: examples[0] ?? "",
       text,
+      why: Math.min(explainedWord(), (fields.words?.length ?? 0) - 1),
+      deciding: null,
       ...fields,
     };
   }
 
-  // Handles the view's requests: a translation, the alternatives, another depth, or opening a head.
+  // Show a translation; if a word of it is to be explained, ask once which head decides about it.
+  function show(text, fields) {
+    const data = viewData(text, fields);
+    if (data.words && data.why !== explainedWord()) context.write({ why: String(data.why) }); // there are fewer words
+    if (data.why >= 0) data.deciding = decidingFor(data);
+    view.show(data);
+  }
+
+  // What is known of the head that decides about a word. It is asked about the model's own translation with all heads.
+  function decidingFor({ text, words, why, off, prefix }) {
+    if (off || prefix.length) return null;
+    const key = JSON.stringify([context.model, text, why]);
+    if (deciding.key !== key) {
+      deciding = { key, head: null, problem: "" };
+      askDeciding(key, text, words[why]);
+    }
+    return deciding;
+  }
+
+  async function askDeciding(key, text, { step, p }) {
+    const answer = { key, head: null, problem: "" };
+    try {
+      const losses = await context.ask("importance", { model: context.model, text, step });
+      answer.head = losses && decidingHead(losses, p);
+    } catch (error) {
+      answer.problem = error.message;
+    }
+    if (deciding.key !== key) return; // another word is explained now
+    deciding = answer.head || answer.problem ? answer : { ...answer, key: "" };
+    if (context.depth === "bands" && answeredKey === keyOf(text, "")) show(text, lastTranslation);
+  }
+
+  // Handles the view's requests: a translation, the alternatives, another depth, opening a head, or explaining a word.
   /** @param {any} request */
   async function answer(
-    { open_head: openHead, depth, text, number = 0, prefix = [], off = "", with_alternatives = false },
+    { open_head: openHead, depth, why, text, number = 0, prefix = [], off = "", with_alternatives = false },
   ) {
     if (depth) return context.openDepth(depth);
     if (openHead) {
       const [layer, head] = openHead.map(String);
       const row = context.modelInfo.aligner?.weights_to === "input" ? { word_row: "input" } : {};
       return context.openDepth("heads", { kind: "cross", layer, head, ...row });
+    }
+    if (why !== undefined) {
+      context.write({ why: why < 0 ? null : String(why) });
+      return draw();
     }
     viewNumber = Math.max(viewNumber, number);
     endAsking();
@@ -74,7 +119,7 @@ export function homePage(container, context) {
     }
     answeredKey = askedKey;
     endAsking();
-    view.show(viewData(text, lastTranslation));
+    show(text, lastTranslation);
   }
 
   function endAsking() {
@@ -91,7 +136,7 @@ export function homePage(container, context) {
     if (!isAsked && (askedKey || context.depth !== "bands")) endAsking();
     if (context.depth !== "bands") return view.show(viewData(text, { off, problem }));
     if (problem) return view.show(viewData(text, { ...lastTranslation, off, problem }));
-    if (answeredKey === key) return view.show(viewData(text, lastTranslation));
+    if (answeredKey === key) return show(text, lastTranslation);
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
     if (text === prepared.text) {
       const { aligner } = context.modelInfo;
@@ -100,7 +145,7 @@ export function homePage(container, context) {
       answeredKey = "";
     }
     // Until the answer is here, nothing is said about the effect of the heads that are off.
-    view.show(viewData(text, { ...lastTranslation, original_words: [], has_alternatives: true, off }));
+    view.show(viewData(text, { ...lastTranslation, original_words: [], has_alternatives: true, off, why: -1 }));
     if (!isAsked) answer({ text, off });
   }
   function close() {

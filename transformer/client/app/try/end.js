@@ -5,8 +5,7 @@ import { markdownNodes } from "../../common/inline-markdown.js";
 import { openPlace, sharedFields } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
 
-const SMALL_MODEL =
-  "This is a small model ({millions} million weights) that anyone can train on a laptop. It makes mistakes, and here you can see where they come from.";
+const SMALL_MODEL = "This model has {millions} million weights, and anyone can train one like it on a laptop.";
 const UNSEEN = "Never seen in training: {words}. The output for such symbols is arbitrary.";
 
 /** @typedef {{ page: string, label: string, text: string, params: Record<string, string> }} NextPlace label, text: Markdown */

@@ -22,7 +22,7 @@ const KEPT_FIELDS = [
   ...["kind", "layer", "head", "row", "column", "other", "other_model", "lesson", "exact"],
   ...["off", "ablation", "edited_row", "masked_tokens", "patch"],
 ]; // fields kept in another depth
-const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "step"]; // fields that mean nothing for another model
+const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "step", "why"]; // fields that mean nothing for another model
 
 const NOTHING_TO_OPEN = "No model can be opened here. The page Train makes one.";
 

@@ -4,6 +4,7 @@
 import { button, el } from "../../common/base.js";
 import { listenForText } from "../../common/text-field.js";
 
+const MISTAKES = "This model is small, and its mistakes are the interesting part. Hard sentences:";
 const BUSY_DELAY_MS = 100; // ms after the last key, while another text is being translated
 
 // `onInput()` is called at every key, `onText()` for a new text to translate, `onDepth(name)` for another depth of the page.
@@ -25,9 +26,11 @@ export function makeField({ onInput, onText, onDepth, isIdle }) {
     "aria-label": "Sentences to try",
     translate: "no",
   });
+  const mistakes = el("div", { class: "hu-glance-examples hu-glance-mistakes", role: "group", "aria-label": MISTAKES });
+  const shelf = el("div", { class: "hu-glance-shelf" }, el("p", { class: "hu-label" }, MISTAKES), mistakes);
   const depths = el("div", { class: "hu-segments hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
-  const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
+  const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), shelf, problem);
   let shownExamples = "";
 
   const typing = listenForText(area, () => isIdle() ? 0 : BUSY_DELAY_MS, () => {
@@ -45,7 +48,7 @@ export function makeField({ onInput, onText, onDepth, isIdle }) {
   }
 
   function markExample() {
-    for (const example of examples.children) {
+    for (const example of [...examples.children, ...mistakes.children]) {
       example.setAttribute("aria-pressed", String(example.textContent === area.value));
     }
   }
@@ -69,10 +72,13 @@ export function makeField({ onInput, onText, onDepth, isIdle }) {
     area.placeholder = data.hint;
     if (data.languages[0]) area.lang = data.languages[0];
     if (fromServer && !typing.isPending && area.value !== data.typed) area.value = data.typed;
-    if (JSON.stringify(data.examples) !== shownExamples) {
-      shownExamples = JSON.stringify(data.examples);
+    const allExamples = JSON.stringify([data.examples, data.mistakes]);
+    if (allExamples !== shownExamples) {
+      shownExamples = allExamples;
       examples.replaceChildren(...data.examples.map(exampleButton));
+      mistakes.replaceChildren(...data.mistakes.map(({ text }) => exampleButton(text)));
     }
+    shelf.hidden = !data.mistakes.length || data.depth !== data.depths[0][0];
     if (!depths.children.length) depths.append(...(data.depths ?? []).map(depthButton)); // once: a new button would lose the focus
     [...depths.children].forEach((depth, i) =>
       depth.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))

@@ -2,6 +2,7 @@
 // the playback buttons.
 
 import { button, el } from "../../common/base.js";
+import { decidingNodes } from "./glance-deciding.js";
 import { wholePercent } from "../../common/numbers.js";
 
 // What the percentages of words mean; shown where words are compared.
@@ -88,24 +89,26 @@ function attendedWords(word) {
   return [verb, { source: first }, ` (${wholePercent(top)})`];
 }
 
-// The model's own word with the most probable alternative; -1 if no word has any.
-export function closestChoice(words, forcedWord = -1) {
-  const best = words.map(({ alternatives }, i) => i === forcedWord ? 0 : alternatives[0]?.p ?? 0);
-  return strongest(best).find((i) => best[i] > 0) ?? -1;
+// The word with the lowest probability, without punctuation and a word that the visitor has chosen; -1 if there is none.
+/** @param {{ text: string, p: number }[]} words @param {number} forcedWord */
+export function leastCertain(words, forcedWord = -1) {
+  const candidates = words.map((_, i) => i).filter((i) => i !== forcedWord && /[\p{L}\p{N}]/u.test(words[i].text));
+  return candidates.length ? candidates.reduce((least, i) => words[i].p < words[least].p ? i : least) : -1;
 }
 
 // `force(alternative)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
-// step.
-export function makePlayback({ force, undo, toggle, go }) {
+// step, `switchOff(code)` switches off a head.
+export function makePlayback({ force, undo, toggle, go, switchOff }) {
   const step = el("span", { class: "hu-label" });
   const sentence = el("p", { class: "hu-glance-sentence" });
   const alternatives = el("div", { class: "hu-line hu-glance-close" });
+  const decides = el("div", { class: "hu-line hu-glance-decides" });
   const play = button("", toggle, { class: "hu-button hu-glance-play" });
   let shownStep = 0;
   const back = button("‹", () => go(shownStep - 1), { "aria-label": "Previous step" });
   const next = button("›", () => go(shownStep + 1), { "aria-label": "Next step" });
   const controls = el("div", { class: "hu-line hu-glance-controls" }, play, back, next, step);
-  const details = el("div", { class: "hu-glance-details", role: "status" }, sentence, alternatives);
+  const details = el("div", { class: "hu-glance-details", role: "status" }, sentence, decides, alternatives);
   const node = el("div", { class: "hu-glance-panel" }, controls, details);
   let drawnKey = "";
 
@@ -121,7 +124,7 @@ export function makePlayback({ force, undo, toggle, go }) {
       ? `${count} ${count === 1 ? "word" : "words"}`
       : `word ${currentStep + 1} of ${count}`;
     details.setAttribute("aria-live", playing ? "off" : "polite");
-    const describedWord = isComplete || showSummary ? closestChoice(data.words, data.forced_word) : currentStep;
+    const describedWord = isComplete || showSummary ? leastCertain(data.words, data.forced_word) : currentStep;
     const key = JSON.stringify([
       data.number,
       data.has_alternatives,
@@ -130,6 +133,8 @@ export function makePlayback({ force, undo, toggle, go }) {
       currentStep,
       isComplete,
       showSummary,
+      data.why,
+      data.deciding,
     ]);
     if (key === drawnKey) return; // do not replace a button that is being pressed
     drawnKey = key;
@@ -140,6 +145,7 @@ export function makePlayback({ force, undo, toggle, go }) {
     );
     alternatives.replaceChildren(...alternativeChips(data, describedWord, isComplete || showSummary));
     if (data.forced_word >= 0) alternatives.append(undoNote(data));
+    decides.replaceChildren(...decidingNodes(data, switchOff));
   }
 
   function sentenceNodes(data, parts) {
@@ -156,16 +162,9 @@ export function makePlayback({ force, undo, toggle, go }) {
     const time = data.to === "input" ? "just after writing it" : "while writing it";
     const hint = `Hover over a word to see what the marked head attends to ${time}; click it to see how it was chosen.`;
     if (describedWord < 0) return [hint];
-    const { text, p, alternatives: [alternative] } = data.words[describedWord];
-    const word = (name) => el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(name)));
-    return [
-      hint,
-      " The strongest alternative is ",
-      word(alternative.text),
-      ` (${wholePercent(alternative.p)}) instead of `,
-      word(text),
-      ` (${wholePercent(p)}).`,
-    ];
+    const { text, p } = data.words[describedWord];
+    const word = el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(text)));
+    return [hint, " It is least certain of ", word, ` (${wholePercent(p)}).`];
   }
 
   function alternativeChips(data, describedWord, isComplete) {

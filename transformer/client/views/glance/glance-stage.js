@@ -3,7 +3,8 @@
 
 import { button, colours, el, listenForPointing, svgNode } from "../../common/base.js";
 import { wholePercent } from "../../common/numbers.js";
-import { bandsOf, strongest } from "./glance-playback.js";
+import { mistakeIn } from "./glance-least.js";
+import { bandsOf, leastCertain, strongest } from "./glance-playback.js";
 import { bandPath, textLinesOf } from "./band-path.js";
 
 const fontSizeFor = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
@@ -16,7 +17,7 @@ const MAX_STICKY_SHARE = 0.45; // of the window's height; a higher picture does 
 // `go(step)` is called for a selected step, `onHover()` when the pointer moves to another word.
 export function makeGlanceStage({ go, onHover }) {
   const lines = svgNode("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
-  const rows = { source: makeRow(), target: makeRow() };
+  const rows = { source: makeRow("source"), target: makeRow("target") };
   const node = el(
     "div",
     { class: "hu-glance-stage" },
@@ -28,10 +29,10 @@ export function makeGlanceStage({ go, onHover }) {
   let [data, bands, hovered, size] = [null, [], null, "l"];
   let tiles = { source: [], target: [] }; // the buttons of the source and the target words
 
-  function makeRow() {
+  function makeRow(name) {
     const label = el("span", { class: "hu-label" });
     const words = el("div", { class: "hu-glance-words", role: "group" });
-    return { label, words, node: el("div", { class: "hu-glance-row" }, label, words) };
+    return { label, words, node: el("div", { class: "hu-glance-row", "data-row": name }, label, words) };
   }
 
   // Show another translation.
@@ -147,6 +148,7 @@ export function makeGlanceStage({ go, onHover }) {
     node.style.setProperty("--pace", `${Math.round(stepMs * 0.62)}ms`);
     const isComplete = step >= data.words.length;
     const active = hovered || (isComplete ? null : { row: "target", i: step });
+    const [least, wrong] = [leastCertain(data.words, data.forced_word), mistakeIn(data)?.word];
     const activeWeights = active && active.row === "target" ? data.words[active.i].weights : null;
     const hasManyWords = data.words.length > MAX_WORDS_WITH_ALL_BANDS;
     const whole = data.words.length > MAX_WORDS_WITH_FULL_BANDS ? "past" : "whole";
@@ -168,6 +170,8 @@ export function makeGlanceStage({ go, onHover }) {
       wordTile.classList.toggle("hu-not-written", playing && i > step);
       wordTile.classList.toggle("hu-later", !playing && !isComplete && i > step);
       wordTile.classList.toggle("hu-chosen", i === data.forced_word);
+      wordTile.classList.toggle("hu-least", !playing && i === least);
+      wordTile.classList.toggle("hu-mistake", !playing && i === wrong);
       wordTile.style.setProperty(
         "--attention",
         String(
@@ -221,9 +225,10 @@ function sourceLabel({ source, words }, i) {
   return `${source[i]}${attended}`;
 }
 
-function targetLabel({ source, words }, i) {
+function targetLabel({ source, words, forced_word: forcedWord }, i) {
   const { text, p, weights } = words[i];
   const [best] = strongest(weights);
   const attended = best === undefined ? "" : `, most weight on ${source[best]}, ${wholePercent(weights[best])}`;
-  return `${text}, step ${i + 1}, probability ${wholePercent(p)}${attended}`;
+  const least = i === leastCertain(words, forcedWord) ? ", least certain" : "";
+  return `${text}, step ${i + 1}, probability ${wholePercent(p)}${least}${attended}`;
 }

@@ -6,7 +6,7 @@ import { argmax, button, el } from "../../common/base.js";
 import { withoutPunctuation } from "./glance-playback.js";
 import { headOfCode, readOff, writeOff } from "../../common/head-codes.js";
 import { shortName } from "../../common/naming.js";
-import { percentText, wholePercent } from "../../common/numbers.js";
+import { twoPercents } from "../../common/numbers.js";
 import { paintThumb } from "../../common/thumbnail.js";
 import { headGrid } from "../grids/all-heads.js";
 
@@ -60,6 +60,10 @@ export function makeStrip({ point, toggle }) {
     title.textContent = count === 1 ? "1 cross-attention head" : `${count} cross-attention heads`;
     if (hasHeads) grid.show(stripGrid(data));
     drawSwitches(readOff(data.off, data));
+    const code = data.why >= 0 ? data.deciding?.head?.code : "";
+    for (const head of grid.node.querySelectorAll("[data-head]")) {
+      head.classList.toggle("hu-decides", head.dataset.head === code);
+    }
   }
 
   // `isPending`: the translation without these heads has been requested.
@@ -126,13 +130,6 @@ function effectNodes({ original_words: originalWords, words }, headsOff) {
     el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(change.text))),
     `: ${percents[0]} with all heads, ${percents[1]} now.`,
   ];
-}
-
-// Two probabilities with as few digits as tell them apart, or null if tenths of a percent do not.
-/** @param {number} before @param {number} after @returns {string[] | null} */
-export function twoPercents(before, after) {
-  const texts = [wholePercent, percentText].map((text) => [text(before), text(after)]);
-  return texts.find(([first, second]) => first !== second) ?? null;
 }
 
 const quoted = (words) => el("q", {}, el("bdi", { translate: "no" }, words.map(({ text }) => text).join(" ")));

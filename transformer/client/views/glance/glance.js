@@ -1,11 +1,13 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
 // with attention. `.show(data)` takes what `unpackGlance` makes of an answer; `report({
 // text, number, prefix, off, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })`
-// opens that head in the explorer, `report({ depth })` another depth of the page.
+// opens that head in the explorer, `report({ depth })` another depth of the page, `report({ why })` asks which head decides
+// about a word, -1 for none.
 
 import { browserAddress, writeState } from "../../common/address.js";
 import { button, el, listenForResize } from "../../common/base.js";
 import { makeField } from "./glance-field.js";
+import { makeLeast } from "./glance-least.js";
 import { firstDifference, makePlayback, stepDuration, unsureWords } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
 import { makeStrip, withHead } from "./glance-strip.js";
@@ -46,20 +48,22 @@ export function glanceView(root, report, address = browserAddress) {
     onDepth: (depth) => report({ depth }),
     isIdle: () => Boolean(data?.words) && pendingText === null,
   });
-  const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
+  const stage = makeGlanceStage({ go: chooseStep, onHover: () => draw() });
+  const least = makeLeast((word) => report({ why: word }));
   const playback = makePlayback({
     force: (alternative) =>
       requestTranslation({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
     undo: () => requestTranslation(),
     toggle: () => (timer ? pause() : play(step >= data.words.length ? 0 : step)),
-    go: goToStep,
+    go: chooseStep,
+    switchOff: (off) => requestTranslation({ off }),
   });
   const strip = makeStrip({ point: pointAt, toggle: (off) => requestTranslation({ prefix: data.prefix, off }) });
   const legend = el("p", { class: "hu-note" });
   const body = el(
     "div",
     { class: "hu-glance-body" },
-    stage.node,
+    el("div", { class: "hu-glance-picture" }, stage.node, least.node),
     el("div", { class: "hu-glance-side" }, strip.node, playback.node),
   );
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
@@ -87,11 +91,12 @@ export function glanceView(root, report, address = browserAddress) {
     });
   }
 
-  // The address has the heads that are off, and the text of the field unless it is empty.
+  // The address has the heads that are off, and the text of the field unless it is empty. No word of another translation
+  // is explained.
   function writeText(off) {
     const text = field.area.value;
-    const defaults = { model: "", text: data.default_text, off: "" };
-    const written = { model: data.model, off, ...(text.trim() ? { text } : {}) };
+    const defaults = { model: "", text: data.default_text, off: "", why: "" };
+    const written = { model: data.model, off, why: "", ...(text.trim() ? { text } : {}) };
     writeState(address, /** @type {any} */ (written), defaults);
   }
 
@@ -108,7 +113,9 @@ export function glanceView(root, report, address = browserAddress) {
     body.hidden = legend.hidden = !data.words;
     if (!data.words) return pauseAnimation();
     strip.draw(data);
+    frame.classList.toggle("hu-explains", data.why >= 0);
     if (!before || contentKey(before) !== contentKey(data)) startPlayback(before);
+    else if (data.why !== before.why) explain();
     else draw();
     if (!data.has_alternatives && !data.problem) {
       clearTimeout(alternativesTimer);
@@ -123,6 +130,12 @@ export function glanceView(root, report, address = browserAddress) {
   function forgetTyped() {
     field.forgetTyped();
     endWaiting();
+  }
+
+  // Show the step of the word that is explained; all words again when none is.
+  function explain() {
+    goToStep(data.why < 0 ? data.words.length : data.why);
+    if (data.why >= 0) playback.node.scrollIntoView({ block: "nearest" });
   }
 
   function endWaiting() {
@@ -148,6 +161,7 @@ export function glanceView(root, report, address = browserAddress) {
     drawLegend();
     stage.set(data);
     const texts = textsOf(data);
+    if (data.why >= 0) return goToStep(data.why);
     if (reducedMotion.matches || !texts.length) return goToStep(texts.length);
     const first = firstDifference(textsOf(before), texts);
     if (first < texts.length) play(first);
@@ -202,10 +216,19 @@ export function glanceView(root, report, address = browserAddress) {
     pause();
   }
 
+  // The visitor goes to a step, and leaves the word that is explained.
+  function chooseStep(to) {
+    if (data.why < 0) return goToStep(to);
+    data = { ...data, why: -1 };
+    report({ why: -1 });
+    goToStep(to);
+  }
+
   function draw(advanced = false) {
     if (!data?.words) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
     stage.draw(step, Boolean(timer), msPerWord);
+    least.draw(data, Boolean(timer));
     if (advanced || !timer) playback.draw(withHead(data, pointedHead), step, Boolean(timer), isFast);
   }
 
