@@ -29,6 +29,8 @@ REFUSAL = "the server responded with a status of 422"
 """A browser logs the answer to a sentence that is too long; the page says it as a sentence."""
 UNFETCHED_SCRIPT = "An unknown error occurred when fetching the script."
 """Chromium's message if the server of a page ends while it registers its service worker."""
+LATE_PRELOAD = "was preloaded using link preload but not used within a few seconds"
+"""Chromium's warning on a slow machine, where Streamlit draws the page later than that."""
 ELEMENT_TIMEOUT_MS = int(os.environ.get("BROWSER_TIMEOUT_MS", "180000"))
 """How long to wait for an element, in ms; long enough for a machine under heavy load."""
 expect.set_options(timeout=ELEMENT_TIMEOUT_MS)
@@ -64,7 +66,8 @@ class PagePool:
 
         def record(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning") and not any(
-                expected in message.text for expected in (TWO_FRAGMENTS, UNFETCHED_SCRIPT, REFUSAL)
+                expected in message.text
+                for expected in (TWO_FRAGMENTS, UNFETCHED_SCRIPT, REFUSAL, LATE_PRELOAD)
             ):
                 errors.append(f"console: {message.text}")
 

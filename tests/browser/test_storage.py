@@ -41,6 +41,8 @@ def check_scripts_are_requested_once_and_not_resent_with_data(page: Page, app: s
         wait_for_script_run(page)
     explorers = [url for url in requests if f"/{view_scripts.FOLDER}/try-" in url]
     assert {url.removeprefix(f"{app}/") for url in explorers} == {view_scripts.path("try")}
+    preloaded = [url for url in requests if url == f"{app}/api/models"]
+    assert len(preloaded) == 2, "the client does not use what the browser has requested in advance"
     assert 0 < sum(sizes) < len(served_script("try")), "the script is sent with the data"
 
 

@@ -57,8 +57,25 @@ def send_request(
         "headers": [(name.encode(), value.encode("latin-1")) for name, value in pairs],
         **scope,
     }
-    gate = Gate(page, hosts=HOSTS, origins=["https://notes.example/"], policy=POLICY)
+    gate = Gate(
+        page,
+        hosts=HOSTS,
+        origins=["https://notes.example/"],
+        policy=POLICY,
+        preload=lambda path: f"<script of {path}>" if path == "/inside" else "",
+    )
     return exchange_messages(gate, request, "websocket.connect")
+
+
+def test_a_page_names_what_the_browser_can_load_in_advance() -> None:
+    host = {"host": "localhost"}
+    for accept, path, expected in (
+        ("text/html", "/inside", "<script of /inside>"),
+        ("text/html", "/unknown", None),
+        ("application/json", "/inside", None),
+    ):
+        messages = send_request({**host, "accept": accept}, path=path)
+        assert response_headers(messages).get("link") == expected
 
 
 def test_sites_in_the_limits_file_may_show_the_app_in_a_frame(

@@ -9,7 +9,7 @@ import { makeServerEngine } from "../../../transformer/client/engine/server.js";
 function mockServer(...replies) {
   const requests = [];
   globalThis.fetch = async (url, { headers, signal }) => {
-    requests.push([url, headers["X-Request"].split(" ")[1]]);
+    requests.push([url, headers["X-Request"]?.split(" ")[1]]);
     let reply = replies.length > 1 ? replies.shift() : replies[0];
     if (typeof reply === "number") {
       await new Promise((resolve, reject) => {

@@ -104,7 +104,8 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
     try {
       const response = await fetch(`${root}api/${path}`, {
         method: request ? "POST" : "GET",
-        headers: { "Content-Type": "application/json", "X-Request": `${tab} ${++number}` },
+        // None for a request without a body: the browser has sent it in advance (ui/services/view_scripts.py).
+        headers: request ? { "Content-Type": "application/json", "X-Request": `${tab} ${++number}` } : {},
         body: request && JSON.stringify(request),
         signal,
       });

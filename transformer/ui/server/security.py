@@ -11,7 +11,7 @@ import hashlib
 import ipaddress
 import re
 import socket
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -27,12 +27,14 @@ from streamlit import config
 from transformer.api.addresses import client_address, known_addresses, network
 from transformer.api.visitors import COOKIE, new_id, sent_id
 from transformer.jobs.limits import Limits
+from transformer.ui.base.registry import BY_PATH
 from transformer.ui.server.stream_guard import (
     POLICY_VIOLATION,
     LateBody,
     StreamGuard,
     body_in_time,
 )
+from transformer.ui.services import view_scripts
 
 Refusal = tuple[int, str]
 
@@ -53,12 +55,19 @@ def configured_gate(app: ASGIApp) -> Gate:
     hosts = {*LOCAL_NAMES, *st.get_option("server.allowedHosts"), *filter(None, server_names)}
     # The gate also accepts the address at which a request arrived, which this list cannot contain.
     config.set_option("server.allowedHosts", ["*"])
+    base = str(st.get_option("server.baseUrlPath")).strip("/")
+
+    def preload(path: str) -> str:
+        page = path.strip("/").removeprefix(base).strip("/")
+        return view_scripts.preload_links(page) if page in BY_PATH else ""
+
     return Gate(
         app,
         hosts=hosts - {*ANY_ADDRESS},
         origins=st.get_option("server.corsAllowedOrigins"),
         policy=content_security_policy(),
         proxies=_limits().proxies,
+        preload=preload,
     )
 
 
@@ -113,6 +122,7 @@ class Gate:
         origins: Collection[str],
         policy: str,
         proxies: int = 0,
+        preload: Callable[[str], str] = lambda _: "",
     ) -> None:
         """
         Args:
@@ -121,8 +131,10 @@ class Gate:
             origins: other origins that may send requests, such as "https://school.example".
             policy: the Content-Security-Policy of every response.
             proxies: number of proxies between browsers and this server.
+            preload: returns the `Link` header of a page, by the path of the request.
         """
         self._app, self._proxies, self._guard = app, proxies, StreamGuard()
+        self._preload = preload
         self._hosts = {host.strip().strip("[]").rstrip(".").lower() for host in hosts}
         self._origins = {origin.strip().rstrip("/").lower() for origin in origins}
         self._headers = {
@@ -172,6 +184,8 @@ class Gate:
                     # No cache between here and the browser may store the visitor's cookie.
                     headers["cache-control"] = "private, no-cache"
                     headers.append("set-cookie", _cookie(scope))
+                    if links := self._preload(scope["path"]):
+                        headers["link"] = links
             await send(message)
 
         async def refuse(status: int, sentence: str) -> None:

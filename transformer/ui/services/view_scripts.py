@@ -38,6 +38,16 @@ def path(view: str) -> str:
     return f"{FOLDER}/{view}-{hashlib.blake2b(served_script(view), digest_size=8).hexdigest()}.js"
 
 
+def preload_links(page: str) -> str:
+    """Return a `Link` header with what the client will load for a page, by its path, so that the
+    browser requests it together with Streamlit's own scripts, not after them."""
+    views = ["frame", "lesson", *([] if page else ["try"])]
+    links = [f"<{path(view)}>; rel=modulepreload" for view in views]
+    if not page:
+        links.append("<api/models>; rel=preload; as=fetch; crossorigin=anonymous")
+    return ", ".join(links)
+
+
 @cache
 def training_path(file: str) -> str:
     """Return where a file of the page that trains in a tab is, below the app's own path."""
