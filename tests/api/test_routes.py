@@ -22,6 +22,7 @@ from transformer.api import answers, routes, visitors
 from transformer.api.kinds import KINDS, Kind
 from transformer.app_folders import CHECKPOINTS_VARIABLE
 from transformer.cancellation import check_cancelled
+from transformer.checkpoint import VOCABULARY, WEIGHTS
 from transformer.figures.packing import unpack
 from transformer.text import door
 
@@ -82,7 +83,7 @@ def test_a_trace_as_json_has_the_named_hook_points(
 def test_the_models_are_those_of_the_visitor(client: TestClient) -> None:
     [(name, model)] = client.get("/heads/api/models").json()["models"].items()
     assert (name, model["reads"], model["writes"]) == ("tiny", "English", "French")
-    assert model["browser_bytes"] > 10_000
+    assert [file["path"].rpartition("/")[2] for file in model["files"]] == [WEIGHTS, VOCABULARY]
 
 
 def test_the_explorer_gets_two_sides_to_compare(client: TestClient, translator: Translator) -> None:

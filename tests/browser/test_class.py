@@ -11,8 +11,10 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
+from tests.browser.home_page import expected_words
 from tests.browser.test_clinic import solve_first_case
 from tests.live_app import ROOT, app_server, wait_for_script_run, wait_until
+from transformer import Translator
 
 TEACHER_TOKEN = "teacher-token-for-tests"
 KEEP_SOCKETS = """
@@ -146,6 +148,39 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page_or_head
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
     bob.get_by_role("button", name="Stop following").click()
     expect(bob.locator(".hu-class-status")).to_contain_text("Exploring on your own")
+
+
+def test_the_browsers_of_students_compute(classroom: ClassPages, address: str) -> None:
+    teacher, ann, bob = classroom
+    teacher.get_by_role("button", name="Stop leading").click()
+    bob.route("**/_models/**", lambda route: route.fulfill(body=b"not the file"))
+    teacher.get_by_text("Students' browsers compute").click()
+    status = ".hu-class-model"
+    expect(bob.locator(status)).to_contain_text("the server computes for it")
+    expect(ann.locator(status)).to_have_text(
+        "Your browser computes by itself, with the model of 27 MB that it has loaded once."
+    )
+    translator = Translator.load(ROOT / "checkpoints" / "en-fr")
+    requests: dict[Page, list[str]] = {ann: [], bob: []}
+    for page, sent in requests.items():
+        page.on("request", lambda request, sent=sent: sent.append(request.url))
+        follow_link(page, "Try")
+        for text in ("We are tired.", "The old man reads a book."):
+            page.get_by_label("Your sentence").fill(text)
+            wait_until(page, f"location.search.includes('{text.split()[-1]}')")
+            expect(page.locator(".hu-glance-row").last.locator("button")).to_have_text(
+                expected_words(translator, text)
+            )
+        open_depth(page, "All heads")
+        page.locator(".hu-mosaic [role=radio]").nth(12).click()
+        expect(page.locator(".hu-title")).to_have_text("Layer 2, head 5")
+    kinds = {
+        page: {url.removeprefix(f"{address}/api/") for url in sent if "/api/" in url}
+        for page, sent in requests.items()
+    }
+    assert kinds[ann] <= {"models", "lessons", "ask/load"}
+    assert {"ask/glance", "ask/explore"} <= kinds[bob]
+    bob.unroute("**/_models/**")
 
 
 def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) -> None:

@@ -51,6 +51,9 @@ def taught_class(classes: Classes) -> Classroom:
         classes.join(opened.code, student, student.title())
     classes.remove("teacher", [4])
     opened.follow("bob", False)
+    opened.set_own_engines("ann", True)  # only the teacher can
+    assert not opened.own_engines
+    opened.set_own_engines("teacher", True)
     opened.answer("ann", "umbrella", 2)
     opened.show_answers("row")
     shown = opened.measured.ask(QUESTION)
@@ -77,7 +80,7 @@ def test_a_killed_server_loses_no_seat_question_or_vote(folder: Path, start: Sta
     assert (after.code, after.teacher_name) == (before.code, "Ms Curie")
     assert after.members() == before.members()
     assert after.is_teacher("teacher")
-    assert after.is_leading
+    assert (after.is_leading, after.own_engines) == (True, True)
     assert (after.follows("ann"), after.follows("bob")) == (True, False)
     assert after.answers("umbrella") == {2: 1}
     assert "row" in after.questions_shown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from starlette.applications import Starlette
 
 from tests.ui.conftest import exchange_messages
 from transformer.figures.views import COMPONENTS, served_script
-from transformer.ui.services.view_scripts import CACHE_CONTROL, FOLDER, path, route
+from transformer.ui.services.view_scripts import CACHE_CONTROL, FOLDER, path, route, worker_folder
 
 
 def request(
@@ -37,6 +38,13 @@ def test_a_view_script_is_sent_plain_and_compressed(view: str) -> None:
 
 def test_a_script_is_below_the_base_path() -> None:
     assert request(f"/tools/heads-up/{path('wall')}", "/tools/heads-up")[2] == served_script("wall")
+
+
+def test_the_model_in_a_worker_finds_its_modules() -> None:
+    status, headers, body = request(f"/{worker_folder()}/engine/worker.js")
+    assert (status, headers[b"cache-control"]) == (200, CACHE_CONTROL.encode())
+    for module in re.findall(rb'from "\.\./(.*?)"', body):
+        assert request(f"/{worker_folder()}/{module.decode()}")[0] == 200
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from typing import Any
 from safetensors import safe_open
 
 from transformer.analysis.alignment.aligner_head import ALIGNER_FILE, AlignerHead, load_aligner_head
-from transformer.api import model_list
+from transformer.api import model_files, model_list
 from transformer.api.address_fields import DEPTHS, try_fields
-from transformer.api.model_description import ModelDescription, describe_model, run_config
+from transformer.api.model_description import ModelDescription, describe_model
 from transformer.api.model_list import ListedModel
 from transformer.api.models import aligner_agreement, digest
 from transformer.api.requests import ABLATIONS, METHODS
@@ -25,8 +25,6 @@ from transformer.checkpoint import VOCABULARY, WEIGHTS, load_config
 from transformer.config import ModelConfig
 from transformer.figures.packed_trace import aligner_fields, fixed_header
 from transformer.text.files import Stamp, file_stamp
-from transformer.text.pair_pieces import MAGIC
-from transformer.training.run_config import TaskRun
 
 
 def client_data(
@@ -65,8 +63,8 @@ def model_data(
 def listed_models(models: Mapping[str, ListedModel], visitor: str) -> dict[str, Any]:
     """Return the data of the models on the server that can be opened, without loading them.
 
-    `browser_bytes` is the size of the files with which a browser can run the model itself; null if
-    it cannot. `in_menu` is false for other visitors' runs, which only links name. `prepared` has no
+    `files` are those with which a browser can run the model itself (`model_files`); null if it
+    cannot. `in_menu` is false for other visitors' runs, which only links name. `prepared` has no
     picture: the client asks for the first one too.
     """
     data = {}
@@ -74,7 +72,7 @@ def listed_models(models: Mapping[str, ListedModel], visitor: str) -> dict[str, 
         if listed.weights:
             with suppress(OSError, ValueError):  # changed or deleted meanwhile
                 data[name] = {
-                    **_listed_model(listed.path, *_stamps(listed.path)),
+                    **_listed_model(name, listed.path, *_stamps(listed.path)),
                     "label": model_list.label(name, listed),
                     "is_run": listed.is_run,
                     "in_menu": not listed.is_run or visitor in listed.holders,
@@ -84,21 +82,17 @@ def listed_models(models: Mapping[str, ListedModel], visitor: str) -> dict[str, 
 
 
 def _stamps(path: Path) -> list[Stamp | None]:
-    return [file_stamp(path / name) for name in ("config.json", WEIGHTS, ALIGNER_FILE)]
+    return [file_stamp(path / name) for name in ("config.json", WEIGHTS, VOCABULARY, ALIGNER_FILE)]
 
 
 @lru_cache(maxsize=256)
-def _listed_model(path: Path, *stamps: Stamp | None) -> dict[str, Any]:
+def _listed_model(name: str, path: Path, *stamps: Stamp | None) -> dict[str, Any]:
     config = load_config(path)
     has_aligner = (path / ALIGNER_FILE).is_file()
     aligner = load_aligner_head(path, digest(path), config) if has_aligner else None
-    with (path / VOCABULARY).open("rb") as file:
-        has_pair = file.read(len(MAGIC)) == MAGIC
-    reads_symbols = isinstance(run_config(path), TaskRun)
-    size = sum((path / name).stat().st_size for name in (WEIGHTS, VOCABULARY))
     return {
         **model_data("", describe_model(path), config, aligner),
-        "browser_bytes": None if has_pair or reads_symbols else size,
+        "files": model_files.browser_files(name, path),
         "weights": _weight_count(path / WEIGHTS),
     }
 

@@ -67,6 +67,7 @@ class Classroom:
         code: the code that students type.
         teacher_name: the name of the teacher; "" for none.
         measured: the questions that the class answers before and after a part of the lesson.
+        own_engines: whether the students' browsers run the models themselves.
         ended: whether the class has ended; its data is then deleted.
         paused: whether the server stops; the class continues when it starts again.
     """
@@ -94,7 +95,8 @@ class Classroom:
         )
         self._forget_all()
         self._teacher, self.teacher_name = teacher, teacher_name
-        self._is_leading, self.ended, self.paused = True, False, False
+        self._is_leading, self.own_engines = True, False
+        self.ended, self.paused = False, False
 
     @classmethod
     def restored(cls, stored: StoredClass, max_members: int, **options: Any) -> Self:
@@ -105,6 +107,7 @@ class Classroom:
         """
         classroom = cls(stored.code, stored.teacher, stored.teacher_name, max_members, **options)
         classroom._is_leading, classroom._n_joined = stored.is_leading, stored.n_joined
+        classroom.own_engines = stored.own_engines
         for member in stored.members:
             classroom._members[member.visitor] = Member(member.visitor, member.number, member.name)
         classroom._removed, classroom._not_following = {*stored.removed}, {*stored.not_following}
@@ -130,6 +133,7 @@ class Classroom:
                 teacher=self._teacher,
                 teacher_name=self.teacher_name,
                 is_leading=self._is_leading,
+                own_engines=self.own_engines,
                 n_joined=self._n_joined,
                 members=tuple(
                     StoredMember(visitor=member.visitor, number=member.number, name=member.name)
@@ -171,6 +175,15 @@ class Classroom:
 
     def is_teacher(self, visitor: str) -> bool:
         return bool(visitor) and visitor == self._teacher
+
+    def set_own_engines(self, teacher: str, own_engines: bool) -> None:
+        """Let the students' browsers run the models themselves, or the server. Does nothing for
+        other visitors."""
+        with self._lock:
+            if not self.is_teacher(teacher):
+                return
+            self.own_engines = own_engines
+        self._changed()
 
     # Members
 

@@ -91,6 +91,7 @@ class StoredClass:
     teacher: str = accepts(_VISITOR)
     teacher_name: str = accepts(text(100))
     is_leading: bool = accepts(flag())
+    own_engines: bool = accepts(flag())
     n_joined: int = accepts(whole(0, MAX_VERSION))
     members: tuple[StoredMember, ...] = accepts(several(record(StoredMember), MAX_SEATS))
     removed: tuple[str, ...] = accepts(several(_VISITOR, MAX_SEATS))

@@ -9,7 +9,7 @@ import { unpack } from "../../../transformer/client/trace/packing.js";
 const [folder, address] = Deno.args;
 const TOLERANCE = 1e-4;
 const readJson = (name) => JSON.parse(Deno.readTextFileSync(`${folder}/${name}`));
-const worker = makeWorkerEngine(readJson("site.json"), () => {}, `file://${folder}/`);
+const worker = makeWorkerEngine(readJson("site.json"), () => {}, `file://${folder}/scripts/`);
 const server = makeServerEngine(address, () => {});
 
 // What an answer says, without what may differ: ids of traces, the version of the state, and names of fields that only

@@ -1,17 +1,18 @@
 // Large files, fetched once and stored in the browser's Cache storage. Stored files are checked like fetched
 // ones: a truncated or changed file is fetched again and never used.
 
+const ROOT = new URL("../../", import.meta.url); // the site's folder
 export const CACHE_NAME = "heads-up-models";
 /** @type {Map<string, Blob>} */
 const partialDownloads = new Map(); // the first bytes of interrupted downloads, by URL; the storage has them too if it can
 
 /**
- * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own
+ * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own, or its address
  * @param {(loaded: number) => void} onProgress called with the number of bytes loaded so far
  * @returns {Promise<{ bytes: Uint8Array, stored: boolean }>} the bytes, and whether the browser stores them
  */
 export async function fetchFile(file, onProgress) {
-  const url = new URL(`../../${file.path}?${file.sha256.slice(0, 12)}`, import.meta.url).href;
+  const url = new URL(`${file.path}?${file.sha256.slice(0, 12)}`, ROOT).href;
   // Storage may be forbidden, and does not exist on insecure pages.
   const cache = await Promise.resolve(globalThis.caches?.open(CACHE_NAME)).catch(() => undefined);
   const cached = await cache?.match(url).catch(() => undefined);

@@ -158,7 +158,13 @@ interface ModelInfo {
   prepared: { text: string | null; picture?: string }; // the first picture, if the page contains it
   is_run?: boolean; // trained on this server
   in_menu?: boolean; // false for other visitors' runs, which only links name
-  browser_bytes?: number | null; // size of the files with which a browser can run the model itself; null if it cannot
+  files?: ModelFile[] | null; // with which a browser can run the model itself; null if it cannot
+}
+
+interface ModelFile {
+  path: string; // below the site or the app, or an address
+  bytes: number;
+  sha256: string;
 }
 
 // What the values of a field of the address may be: a number in bounds, one of some choices, or text of a form. `must`

@@ -1,22 +1,31 @@
 // The engine "worker": requests to the model in a worker of this tab (worker.js), and their answers.
 
+/**
+ * `isReady` returns whether the worker has loaded a model of this name, and loads it if it has not. `loading`: the last
+ * news of the first model.
+ * @typedef {{ ask: Engine["ask"], isReady(model: string): boolean, loading: Loading, end(): void }} OwnModel
+ */
+
+// The property of the document that is the `OwnModel` of a tab in which own-model.js has started one. The scripts of a
+// page share it, and each has a copy of this module.
+export const OWN_MODEL = Symbol.for("heads-up-own-model");
 const NO_WORKERS =
   "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
 
 /**
  * @param {any} site data of the models and their files, written by Python for the worker
  * @param {(loading: Loading) => void} onLoading called while a model is loading, and when it cannot be loaded
- * @param {string} root path from the page to the site's folder
- * @returns {Engine}
+ * @param {string} scripts path from the page to the worker's scripts
+ * @returns {Engine & { close(): void }}
  */
-export function makeWorkerEngine(site, onLoading, root = "") {
+export function makeWorkerEngine(site, onLoading, scripts = "scripts/") {
   let [id, failure] = [0, ""];
   const pendingRequests = new Map();
   /** @type {Worker | null} */
   let worker = null;
   let readsType = false; // only a browser with module workers reads the option `type`
   try {
-    worker = new Worker(`${root}scripts/engine/worker.js`, {
+    worker = new Worker(`${scripts}engine/worker.js`, {
       get type() {
         readsType = true;
         return /** @type {WorkerType} */ ("module");
@@ -32,7 +41,7 @@ export function makeWorkerEngine(site, onLoading, root = "") {
   }
   worker?.addEventListener("error", async (event) => {
     event.preventDefault();
-    if (readsType) fail(await scriptProblem(site.scripts, `${root}scripts/`, event.message));
+    if (readsType) fail(await scriptProblem(site.scripts ?? [], scripts, event.message));
   });
   worker?.addEventListener("message", ({ data }) => {
     if (data.loading) return onLoading(data.loading);
@@ -62,7 +71,13 @@ export function makeWorkerEngine(site, onLoading, root = "") {
       worker.postMessage({ ...request, kind, id });
     });
   }
-  return { ask };
+
+  // No request is answered after this.
+  function close() {
+    worker?.terminate();
+    fail("The model has been closed.");
+  }
+  return { ask, close };
 }
 
 // An error that the line about loading shows: the page need not repeat it, and the same request can succeed later.

@@ -17,10 +17,13 @@ const owners = new WeakMap();
 /** @param {Float32Array} values @returns {Kernels | undefined} */
 export const kernelsOf = (values) => owners.get(values.buffer);
 
+// Whether this browser has WebAssembly with SIMD instructions.
+export const isSupported = () => Boolean(globalThis.WebAssembly?.validate(CODE));
+
 // Whether the page's Content-Security-Policy forbids WebAssembly: the browser knows these instructions, yet does not
 // compile them.
 /** @param {unknown} error of the constructor below */
-export const isForbidden = (error) => error instanceof WebAssembly.CompileError && WebAssembly.validate(CODE);
+export const isForbidden = (error) => error instanceof WebAssembly.CompileError && isSupported();
 
 export class Kernels {
   // Throws an error without WebAssembly or its SIMD instructions.

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
+from transformer.api import model_files
 from transformer.api import routes as api
 from transformer.lessons import course
 from transformer.ui.base.registry import BY_PATH
@@ -58,6 +59,7 @@ def routes() -> list[BaseRoute]:
     return [
         api.route(prefix),
         view_scripts.route(prefix),
+        model_files.route(prefix, live_classes.has_own_engine),
         downloads.route(prefix),
         class_updates.route(prefix, [*course.BY_NAME]),
         *deep_link_pings(prefix),

@@ -111,6 +111,7 @@ def news(classroom: Classroom, visitor: str) -> dict[str, Any]:
     common = {
         "questions": classroom.measured.changes,
         "leads": classroom.is_leading,
+        "ownEngines": classroom.own_engines,
         "answers": answers,
     }
     if is_teacher:

@@ -52,6 +52,12 @@ def class_of(visitor_id: str) -> Classroom | None:
     return None
 
 
+def has_own_engine(visitor_id: str) -> bool:
+    """Return whether the visitor's browser runs the models itself in a class."""
+    classroom = class_of(visitor_id)
+    return classroom is not None and classroom.own_engines
+
+
 def _any_class() -> bool:
     with suppress(ValueError):
         return len(classes()) > 0

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from transformer.figures.live_page import worker_scripts
 from transformer.figures.trainer_page import trainer_files
 from transformer.figures.views import COMPONENTS, served_script
 from transformer.text.tasks import TASKS
@@ -51,10 +52,25 @@ def preload_links(page: str) -> str:
 @cache
 def training_path(file: str) -> str:
     """Return where a file of the page that trains in a tab is, below the app's own path."""
+    return f"{_folder('train', trainer_files())}/{file}"
+
+
+@cache
+def worker_folder() -> str:
+    """Return where the scripts of the model in a worker are, below the app's own path."""
+    return _folder("worker", _worker_files())
+
+
+def _folder(name: str, files: Mapping[str, bytes]) -> str:
     digest = hashlib.blake2b(digest_size=8)
-    for name, content in trainer_files().items():
-        digest.update(name.encode() + b"\0" + content)
-    return f"{FOLDER}/train-{digest.hexdigest()}/{file}"
+    for file, content in files.items():
+        digest.update(file.encode() + b"\0" + content)
+    return f"{FOLDER}/{name}-{digest.hexdigest()}"
+
+
+@cache
+def _worker_files() -> dict[str, bytes]:
+    return {file: script.encode() for file, script in worker_scripts().items()}
 
 
 @cache
@@ -91,6 +107,10 @@ def _files() -> dict[str, Callable[[], bytes]]:
         **{path(view): partial(served_script, view) for view in COMPONENTS},
         **{training_path(file): make for file, make in training.items()},
         training_path(FRENCH_PAIRS): _french_pairs,
+        **{
+            f"{worker_folder()}/{file}": partial(_worker_files().__getitem__, file)
+            for file in _worker_files()
+        },
     }
     return {address.removeprefix(f"{FOLDER}/"): make for address, make in addresses.items()}
 

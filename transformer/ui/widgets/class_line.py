@@ -10,7 +10,7 @@ from transformer.classroom import Classroom
 from transformer.ui.base import visitor
 from transformer.ui.base.address import PERSONAL_FIELDS
 from transformer.ui.base.registry import CLASS, HOME, PAGES, path
-from transformer.ui.services import live_classes
+from transformer.ui.services import live_classes, view_scripts
 from transformer.ui.services.class_updates import PATH, following_state, teaching_state
 from transformer.ui.widgets import views
 
@@ -69,6 +69,7 @@ def _data(classroom: Classroom, file: str) -> dict[str, Any]:
         "pages": {path(page_file): page.title for page_file, page in PAGES.items()},
         "depths": dict([*PAGES[HOME].depths.items()][1:]),
         "personal": list(PERSONAL_FIELDS),
+        "worker": view_scripts.worker_folder(),
         "drawn": _drawn(classroom, file),
     }
 

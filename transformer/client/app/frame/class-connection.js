@@ -6,7 +6,7 @@
  * What a class sends. `answers` is by the name of a lesson: `count` for the teacher and once the answers are shown,
  * `counts`, by option, once they are shown; `answered`: whether this visitor has answered.
  * @typedef {{
- *   role: "teacher" | "student", state: "leads" | "alone" | "follows" | "away", leads: boolean, questions: number,
+ *   role: "teacher" | "student", state: "leads" | "alone" | "follows" | "away", leads: boolean, ownEngines: boolean, questions: number,
  *   answers: Record<string, { shown: boolean, answered: boolean, count?: number, counts?: Record<string, number> }>,
  *   following?: number, members?: number, question?: { number: number, answered: number } | null,
  *   number?: number, page?: string, params?: Record<string, string>,

@@ -1,7 +1,7 @@
 // The line of a class: the visitor's status, and the buttons that change it. It opens the connection to the class.
 // `.show(data)` takes, for a visitor who is no longer in the class, `{ over }`, a sentence, and otherwise
-// `{ path, code, teaches, teacher, page, classPage, pages, depths, personal, drawn }`: the connection's path; the class's
-// code; the teacher's name; the path of this page and of the page Class; the titles of all pages and the labels of the
+// `{ path, worker, code, teaches, teacher, page, classPage, pages, depths, personal, drawn }`: the connection's path; the
+// folder of the scripts with which a student's browser runs the models; the class's code; the teacher's name; the path of this page and of the page Class; the titles of all pages and the labels of the
 // depths of Try; the fields of an address that are each visitor's own; and what of the news Streamlit has drawn on this
 // page, which is drawn again when it changes.
 
@@ -9,6 +9,8 @@ import { splitAddress } from "../../common/address.js";
 import { button, el } from "../../common/base.js";
 import { openPlace, setPages } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
+import { OWN_MODEL_NEWS, startOwnModel } from "../../engine/own-model.js";
+import { OWN_MODEL } from "../../engine/worker-client.js";
 import { classConnection, connectToClass, onClassChange } from "./class-connection.js";
 import { followPlaces, isRunning, sendPlaces } from "./class-places.js";
 
@@ -21,21 +23,24 @@ export function classroomView(root, report) {
   const message = el("span", { role: "status" });
   const dot = el("i", { "aria-hidden": "true" });
   const actions = el("span", { class: "hu-class-actions" });
-  const node = el("div", { class: "hu hu-class-line" }, el("p", { class: "hu-class-status" }, dot, message), actions);
+  const ownModel = el("p", { class: "hu-class-model" });
+  const status = el("p", { class: "hu-class-status" }, dot, message);
+  const node = el("div", { class: "hu hu-class-line" }, status, actions, ownModel);
   root.append(node);
   const listeners = new AbortController();
   let [data, news, timer, requestedAt, actedAt] = [null, null, 0, -Infinity, -Infinity];
   let endNews = () => {};
   document.addEventListener("click", () => (actedAt = performance.now()), { capture: true, signal: listeners.signal });
+  document.addEventListener(OWN_MODEL_NEWS, () => data && draw(), { signal: listeners.signal });
   const endChanges = onClassChange(() => {
     if (data && !data.over && !classConnection()) requestRerun(); // the page says why
   });
 
   function connect() {
-    const base = splitAddress(location.href, Object.keys(data.pages)).base.replace(/^http/, "ws").replace(/\/$/, "");
+    const { base } = splitAddress(location.href, Object.keys(data.pages));
     let connection = classConnection();
     if (!connection) {
-      connection = connectToClass(base + data.path);
+      connection = connectToClass(base.replace(/^http/, "ws").replace(/\/$/, "") + data.path);
       document[PLACES]?.end();
       document[PLACES] = data.teaches
         ? sendPlaces(connection, data.personal, data.classPage)
@@ -45,6 +50,9 @@ export function classroomView(root, report) {
     endNews();
     endNews = connection.onNews((newest) => {
       news = newest;
+      const isOwn = news.role === "student" && news.ownEngines;
+      if (!isOwn) document[OWN_MODEL]?.end();
+      else if (!document[OWN_MODEL]) startOwnModel(base, data.worker);
       draw();
       if (isOutdated(data.drawn, news)) requestRerun();
     });
@@ -68,6 +76,8 @@ export function classroomView(root, report) {
     const state = news?.state ?? (data.teaches ? "leads" : "alone");
     node.dataset.state = state;
     message.textContent = lineText(data, news);
+    const own = data.page === data.classPage ? document[OWN_MODEL] : null;
+    ownModel.textContent = own ? loadingText(own.loading) : "";
     const send = (sent) => classConnection()?.send(sent);
     const parts = {
       leads: ["Stop leading", () => send({ leading: false })],
@@ -103,6 +113,8 @@ export function classroomView(root, report) {
     if (data.over) {
       endNews();
       classConnection()?.close();
+      document[OWN_MODEL]?.end();
+      ownModel.textContent = "";
       node.dataset.state = "over";
       message.textContent = data.over;
       actions.replaceChildren();
@@ -139,6 +151,18 @@ export function lineText({ teaches, teacher, pages, depths }, news) {
   if (state === "alone") return fill("In the class of {teacher}", { teacher });
   const place = (page === "" && depths[params.depth]) || pages[page];
   return fill("Exploring on your own; {teacher} is at {place}", { teacher, place });
+}
+
+// The sentence about the model in a student's browser.
+/** @param {Loading} loading */
+export function loadingText({ loaded = 0, bytes = 0, ready = false, problem = "" }) {
+  const [done, all] = [loaded, bytes].map((count) => (count / 1e6).toFixed(0));
+  const sentence = problem
+    ? "Your browser cannot run the model, so the server computes for it."
+    : ready
+    ? "Your browser computes by itself, with the model of {all} MB that it has loaded once."
+    : "Your browser is loading the model: {done} of {all} MB. Until then the server computes.";
+  return fill(sentence, { done, all });
 }
 
 // Whether the news differ from what Streamlit has drawn.

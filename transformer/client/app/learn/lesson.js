@@ -4,6 +4,7 @@
 import { el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
 import { currentPlace, onOpenPlace, onPlace, setPages } from "../../common/open.js";
+import { withOwnModel } from "../../engine/own-engine.js";
 import { makeServerEngine } from "../../engine/server.js";
 import { listenToClass } from "./class-answers.js";
 import { makeGuesses } from "./guesses.js";
@@ -32,9 +33,9 @@ export function lessonView(root) {
 
   function start() {
     const { base } = splitAddress(location.href, Object.keys(data.titles));
-    const { ask: askServer } = makeServerEngine(base, (loading) => {
+    const { ask: askServer } = withOwnModel(makeServerEngine(base, (loading) => {
       problem.textContent = loading.problem ?? "";
-    });
+    }));
     const ask = withMemory(askServer);
     const guesses = makeGuesses();
     const place = () => ({ ...currentPlace(), page: data.page });

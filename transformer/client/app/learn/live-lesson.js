@@ -48,7 +48,7 @@ export function openLesson(tabs, site, lesson) {
   const progress = makeLoading(ask);
   const client = makeWorkerEngine(site, (loading) => {
     if (!loading.model || loading.model === model) progress.show(loading);
-  }, ROOT);
+  }, `${ROOT}scripts/`);
   const textField = liveField("Ask about your own sentence", (typed) => {
     visitorText = typed;
     ask();

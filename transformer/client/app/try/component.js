@@ -2,6 +2,7 @@
 
 import { splitAddress } from "../../common/address.js";
 import { streamlitComponent } from "../../common/mount.js";
+import { withOwnModel } from "../../engine/own-engine.js";
 import { makeServerEngine } from "../../engine/server.js";
 import { makeEnd } from "./end.js";
 import { openTry } from "./try.js";
@@ -16,7 +17,7 @@ export const tryComponent = (tabs) =>
         const { base } = splitAddress(location.href, pages);
         opening ??= openTry(container, {
           tabs,
-          makeEngine: (onLoading) => makeServerEngine(base, onLoading),
+          makeEngine: (onLoading) => withOwnModel(makeServerEngine(base, onLoading)),
           makeEnd: (context) => makeEnd(context, places, base),
         });
         const page = await opening;

@@ -110,6 +110,7 @@ def student(classroom: Classroom) -> None:
     st.caption(PRIVACY)
 
 
+_OWN_ENGINES = "class-own-engines"
 REFRESH_SECONDS = 2.0
 """Seconds between two reruns of the list of students."""
 
@@ -122,6 +123,7 @@ def teacher(classroom: Classroom) -> None:
     with members_column:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
         _leader(classroom)
+        _own_engines(classroom)
         with st.container(horizontal=True, key="class-buttons"):
             with st.popover("Remove students …"):
                 fragment(_remove, "class-remove", REFRESH_SECONDS)(classroom)
@@ -163,6 +165,21 @@ def _leader(classroom: Classroom) -> None:
             args=(visitor.current_id(),),
         )
     frame.page_link(HOME, "Open the home page →")
+
+
+def _own_engines(classroom: Classroom) -> None:
+    """Draw the switch for the students' own engines."""
+    st.toggle(
+        "Students' browsers compute",
+        classroom.own_engines,
+        key=_OWN_ENGINES,
+        on_change=lambda: classroom.set_own_engines(
+            visitor.current_id(), st.session_state[_OWN_ENGINES]
+        ),
+        help="Each browser loads a model once from this server and then translates by itself. The "
+        "server answers until the model is loaded, for browsers that cannot run it, and for "
+        "sampling. Switch this on for a large class or a slow server.",
+    )
 
 
 def _remove(classroom: Classroom) -> None:
