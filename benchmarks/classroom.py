@@ -1,12 +1,17 @@
 """A class of thirty: how soon the students' screens follow the teacher, and how long a student's
 own translation takes meanwhile.
 
-    python -m benchmarks.classroom [--students 30] [--minutes 10] [--checkpoints FOLDER]
+    python -m benchmarks.classroom [--students 30] [--minutes 10] [--own-engines]
+        [--checkpoints FOLDER]
 
 The teacher and two students have browsers on the same cores as the server. The other students are
 sessions without a browser (`tests/websocket_session.py`), one of whom does not follow and
 translates one sentence after another. A time runs from the teacher's click to the change on a
 student's screen. The exit status is 1 if a change did not reach a screen.
+
+With `--own-engines` the students' browsers run the model. The one who does not follow is then a
+third browser, whose time runs from a keystroke to the picture, and the others load the model's
+files and ask for no translation.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from pathlib import Path
 import psutil
 from playwright.sync_api import Browser, Locator, Page
 
-from benchmarks.harness import option_parser, report
+from benchmarks.harness import MEASURE_KEYSTROKE, option_parser, report
 from tests.live_app import ROOT, app_server, chromium
 from tests.websocket_session import Session, open_socket
 from transformer.api.visitors import COOKIE, new_id
@@ -54,6 +59,16 @@ RECORD_CHANGES = """() => {
   }, 10);
 }"""
 """Records every change of the page's heading, the head's title and the sentence, with its time."""
+TYPE = f"""() => {{
+  window.times = [];
+  const measure = {MEASURE_KEYSTROKE};
+  const type = async (number) => {{
+    times.push(await measure([`She has ${{number}} books.`, ".hu-glance-row:last-child button"]));
+    setTimeout(type, 1000, number + 1);
+  }};
+  type(1);
+}}"""
+"""Types a sentence a second after the picture of the last one; `times` has the milliseconds."""
 
 
 @dataclass
@@ -62,6 +77,7 @@ class Lecture:
 
     address: str
     code: str
+    own_engines: bool
     joined: threading.Barrier
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -74,6 +90,8 @@ def follow(lecture: Lecture) -> None:
         session = stack.enter_context(Session(lecture.address, "class", query, visitor))
         session.click("Join")
         updates = stack.enter_context(open_socket(lecture.address, PATH, visitor))
+        if lecture.own_engines:
+            load_model(lecture.address, visitor)
         lecture.joined.wait()
         seen = 0
         while not lecture.ended.is_set():
@@ -84,7 +102,7 @@ def follow(lecture: Lecture) -> None:
             if message["state"] != "follows" or message["number"] <= seen:
                 continue
             seen, text = message["number"], message["params"].get("text")
-            if message["page"] == "" and text:
+            if message["page"] == "" and text and not lecture.own_engines:
                 ask_glance(lecture.address, visitor, text)
             if message["page"] != session.page:
                 session.page, session.widgets = message["page"], {}
@@ -102,6 +120,51 @@ def ask_glance(address: str, visitor: str, text: str) -> float:
     with urllib.request.urlopen(request, timeout=60) as response:
         response.read()
     return 1000 * (time.perf_counter() - start)
+
+
+def load_model(address: str, visitor: str) -> None:
+    """Load the files of the first model as a student's browser does."""
+
+    def get(path: str) -> bytes:
+        request = urllib.request.Request(
+            f"{address}/{path}", headers={"Cookie": f"{COOKIE}={visitor}"}
+        )
+        with urllib.request.urlopen(request, timeout=300) as response:
+            content: bytes = response.read()
+        return content
+
+    first, *_ = json.loads(get("api/models"))["models"].values()
+    for file in first["files"]:
+        assert len(get(f"{file['path']}?{file['sha256'][:12]}")) == file["bytes"]
+
+
+class OwnEngines:
+    """Students whose browsers run the model; the first of them types without following.
+
+    Attributes:
+        requests: addresses of the requests for translations that these browsers have sent.
+    """
+
+    def __init__(self, typist: Page, *others: Page) -> None:
+        self._typist, self.requests = typist, list[str]()
+        for page in (typist, *others):
+            page.get_by_text("Your browser computes by itself").wait_for()
+            page.on("request", lambda request: self._record(request.url))
+
+    def _record(self, url: str) -> None:
+        if "/api/ask/" in url and not url.endswith("/load"):
+            self.requests.append(url)
+
+    def begin_typing(self) -> None:
+        page = self._typist
+        page.get_by_role("button", name="Stop following").click()
+        page.get_by_role("link", name="Try", exact=True).click()
+        page.locator(".hu-glance-row").first.wait_for()
+        page.evaluate(TYPE)
+
+    def report(self) -> None:
+        report("a keystroke to the picture, a student alone", self._typist.evaluate("times"))
+        report("requests for translations to the server", [len(self.requests)], "0", unit="")
 
 
 def translate_alone(lecture: Lecture, times: list[float]) -> None:
@@ -189,13 +252,15 @@ class Lesson:
 
 
 @contextmanager
-def other_students(address: str, code: str, count: int) -> Iterator[list[float]]:
+def other_students(address: str, code: str, count: int, own_engines: bool) -> Iterator[list[float]]:
     """Students without a browser; yields the times of the one who does not follow."""
-    lecture = Lecture(address, code, threading.Barrier(count + 2, timeout=300))
+    n_waiting = count + (1 if own_engines else 2)
+    lecture = Lecture(address, code, own_engines, threading.Barrier(n_waiting, timeout=300))
     times: list[float] = []
     with ThreadPoolExecutor(count + 1) as pool:
         runs = [pool.submit(follow, lecture) for _ in range(count)]
-        runs.append(pool.submit(translate_alone, lecture, times))
+        if not own_engines:
+            runs.append(pool.submit(translate_alone, lecture, times))
         try:
             lecture.joined.wait()
             yield times
@@ -205,21 +270,36 @@ def other_students(address: str, code: str, count: int) -> Iterator[list[float]]
         run.result()
 
 
-def run_class(address: str, megabytes: Callable[[], float], students: int, minutes: float) -> bool:
+def run_class(
+    address: str,
+    megabytes: Callable[[], float],
+    students: int,
+    minutes: float,
+    own_engines: bool,
+) -> bool:
     """Hold a lesson and print the times; return whether every change arrived."""
     with chromium() as browser:
         teacher, code = open_class(browser, address)
+        if own_engines:
+            teacher.get_by_text("Students' browsers compute by themselves").click()
         screens = [join(browser, address, code) for _ in range(min(BROWSERS, students))]
+        own = OwnEngines(join(browser, address, code), *screens) if own_engines else None
         lesson = Lesson(teacher, screens)
         lesson.round()  # so that the sentences are cached
         lesson.times.clear()
         lesson.late.clear()
-        with other_students(address, code, students - len(screens)) as own_times:
+        n_others = students - len(screens) - own_engines
+        with other_students(address, code, n_others, own_engines) as own_times:
+            if own:
+                own.begin_typing()
             start_mb, end = megabytes(), time.monotonic() + 60 * minutes
             while time.monotonic() < end:
                 lesson.round()
-    lesson.report()
-    report("another sentence, a student alone", own_times, "p95 400")
+        lesson.report()
+        if own:
+            own.report()
+        else:
+            report("another sentence, a student alone", own_times, "p95 400")
     report("server at the start", [start_mb], unit="MB")
     report("server at the end", [megabytes()], "1000", unit="MB")
     return not lesson.late
@@ -229,6 +309,7 @@ def main() -> None:
     parser = option_parser(__doc__)
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--own-engines", action="store_true")
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -245,6 +326,7 @@ def main() -> None:
                 lambda: process.memory_info().rss / 1e6,
                 options.students,
                 options.minutes,
+                options.own_engines,
             )
     sys.exit(not complete)
 

@@ -154,7 +154,7 @@ def test_the_browsers_of_students_compute(classroom: ClassPages, address: str) -
     teacher, ann, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     bob.route("**/_models/**", lambda route: route.fulfill(body=b"not the file"))
-    teacher.get_by_text("Students' browsers compute").click()
+    teacher.get_by_text("Students' browsers compute by themselves").click()
     status = ".hu-class-model"
     expect(bob.locator(status)).to_contain_text("the server computes for it")
     expect(ann.locator(status)).to_have_text(
@@ -181,6 +181,12 @@ def test_the_browsers_of_students_compute(classroom: ClassPages, address: str) -
     assert kinds[ann] <= {"models", "lessons", "ask/load"}
     assert {"ask/glance", "ask/explore"} <= kinds[bob]
     bob.unroute("**/_models/**")
+    teacher.get_by_text("Students' browsers compute by themselves").click()
+    follow_link(ann, "Class")
+    expect(ann.locator(status)).to_be_empty()
+    follow_link(ann, "Try")
+    with ann.expect_request("**/api/ask/glance"):
+        ann.get_by_label("Your sentence").fill("They are tired.")
 
 
 def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) -> None:
