@@ -159,6 +159,7 @@ class OwnEngines:
         page = self._typist
         page.get_by_role("button", name="Stop following").click()
         page.get_by_role("link", name="Try", exact=True).click()
+        page.get_by_role("button", name="Bands", exact=True).click()  # the teacher was at All heads
         page.locator(".hu-glance-row").first.wait_for()
         page.evaluate(TYPE)
 
