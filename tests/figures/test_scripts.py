@@ -54,6 +54,8 @@ VIEW_FOLDERS = sorted(
     }
 )
 """Folders of `CLIENT` whose scripts are joined."""
+ASKING = {"try", "lesson", "classroom"}
+"""Views that ask the server."""
 HOSTILE = "</script><script>alert(1)</script><b>&\"'"
 # Names, not addresses that anyone asks.
 NAMESPACES = r'"http://www\.w3\.org/(2000/svg|1998/Math/MathML)"'
@@ -125,7 +127,7 @@ def test_unsupported_modules_are_refused(folder: Path, file: str, text: str, mes
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("view", sorted({*COMPONENTS} - {"try", "lesson"}))  # they ask the server
+@pytest.mark.parametrize("view", sorted({*COMPONENTS} - ASKING))
 def test_scripts_load_nothing_and_parse_no_html(view: str) -> None:
     code = re.sub(r"(^|\s)//.*", "", re.sub(NAMESPACES, "", module(view))) + style(view)
     assert not re.search(r"https?:|@import|\burl\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\b", code)

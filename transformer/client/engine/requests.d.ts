@@ -1,6 +1,6 @@
 // What the client asks of an engine, and the answers. An engine is `ask`: worker-client.js (a model in this tab) or
-// server.js (the server's models); own-engine.js makes both one. For the type checker only. api/requests.py describes the same requests to the
-// server, and a test compares the two.
+// server.js (the server's models); own-engine.js joins the two. For the type checker only. api/requests.py describes
+// the same requests to the server, and a test compares the two.
 
 interface ModelRequest {
   model?: string; // its name; "" or none for the first in the list
