@@ -185,7 +185,7 @@ def test_the_browsers_of_students_compute(classroom: ClassPages, address: str) -
     follow_link(ann, "Class")
     expect(ann.locator(status)).to_be_empty()
     follow_link(ann, "Try")
-    with ann.expect_request("**/api/ask/glance"):
+    with ann.expect_request("**/api/ask/explore"):
         ann.get_by_label("Your sentence").fill("They are tired.")
 
 
