@@ -60,6 +60,7 @@ def test_labels_are_those_of_python(name: str, sides: dict[str, dict[str, Any]])
             "plain": plain,
             "plain_labels": plain_labels,
             "special": special(tokens),
+            "lang": "",
         }
 
 

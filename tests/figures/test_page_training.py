@@ -340,10 +340,13 @@ def test_french_sentences_are_trained_from_the_file_of_the_site(tmp_path: Path) 
     assert all(0 < share < 1 for layer in result["linkShares"] for share in layer)
 
 
-@pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
-def test_python_translates_with_a_model_of_the_page(score: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("score", "off"), [("scaled_dot", ""), ("dot", "c1.1,e0,d0.3"), ("additive", "c0")]
+)
+def test_python_translates_with_a_model_of_the_page(score: str, off: str, tmp_path: Path) -> None:
     settings = {
         "score": score,
+        "off": off,
         "steps": 40,
         "d_model": 32,
         "d_ff": 64,

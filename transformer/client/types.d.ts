@@ -15,6 +15,7 @@ interface Labels {
   names: string[]; // of the pieces, as displayed
   plain: number[];
   plain_labels: string[];
+  lang: string; // code of the language, "" if it is unknown
 }
 
 interface Head {
@@ -129,6 +130,8 @@ interface Entry {
   special: boolean;
   dim: boolean;
   members: number[];
+  lang?: string; // of the text
+  writtenLang?: string;
 }
 
 interface Matrix {
@@ -162,9 +165,10 @@ interface Theme {
   key: string;
 }
 
-// Something to notice: text in which words of the sentence are marked, and the state that shows it.
+// Something to notice: text in which words of the source ("s") and of the translation ("t") are marked, and the state that
+// shows it.
 interface Notice {
-  segments: [string, boolean][];
+  segments: [string, "" | "s" | "t"][];
   state: Partial<State>;
 }
 

@@ -21,6 +21,7 @@ FILES = (
     "common/naming.js",
     "common/head-codes.js",
     "common/numbers.js",
+    "common/sentences.js",
     "common/terms.js",
     "common/thumbnail.js",
     "common/mount.js",

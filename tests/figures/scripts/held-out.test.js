@@ -11,14 +11,20 @@ test("pairs with an equal source are held out together", () => {
     "decomposed": numbers.flatMap((n) => [[`café ${n}`, "oui"], [`cafe\u0301 ${n}`, "oui"]]),
     "frequent": numbers.flatMap((n) => [[`see ${n}`, "x"], ["yes", "oui"]]),
     "few": [["yes", "oui"], ["yes", "ouais"], ["no", "non"]],
+    "invisible": numbers.flatMap((n) => [[`see ${n}`, "x"], [`se\u2060e\ufe0f ${n}`, "x"], [`see\u00a0${n}`, "x"]]),
+    "wide": numbers.flatMap((n) => [[`see ${n}`, "x"], [`ｓｅｅ ${n}`, "x"], [`see  ${n} `, "x"]]),
   };
   for (const [name, train] of Object.entries(sets)) {
     const data = makeData(/** @type {any} */ ({ task: "own", options: {} }), { train });
-    const sources = (part) => part.map(({ src }) => src.map((id) => data.symbols[id]).join(" ").normalize("NFKC"));
+    const sources = (part) =>
+      part.map(({ src }) =>
+        src.map((id) => data.symbols[id]).join(" ").replace(/[\u2060\ufe0f]/g, "").normalize("NFKC")
+      );
     const [held, trained] = [new Set(sources(data.valid)), new Set(sources(data.train))];
     assert.ok(held.size > 0 && trained.size > 0, name);
     assert.ok(![...held].some((source) => trained.has(source)), name);
     assert.equal(data.valid.length + data.train.length, train.length, name);
+    assert.equal(data.repeats, train.length - held.size - trained.size, name);
     assert.ok(data.valid.length <= train.length / 2, name);
   }
   const one = numbers.map(() => ["yes", "oui"]);

@@ -78,13 +78,14 @@ test("a target word's row is that of the piece before it", () => {
 
 test("the text names the attending word first", () => {
   const attention = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
-  assert.deepEqual(attentionText(attention, "hat").map(([text]) => text), ["red", "attends to", "hat"]);
-  assert.deepEqual(attentionText({ ...attention, way: "from" }, "hat").map(([text]) => text), [
+  const hat = /** @type {const} */ ({ label: "hat", sentence: "s" });
+  assert.deepEqual(attentionText(attention, hat).map(([text]) => text), ["red", "attends to", "hat"]);
+  assert.deepEqual(attentionText({ ...attention, way: "from" }, hat).map(([text]) => text), [
     "hat",
     "attends to",
     "red",
   ]);
-  assert.equal(attentionText({ ...attention, weight: 0 }, "hat")[0][1], false);
+  assert.equal(attentionText({ ...attention, weight: 0 }, hat)[0][1], "");
 });
 
 test("the numbers of a pinned word are those of the rows that are drawn, for random weights", () => {

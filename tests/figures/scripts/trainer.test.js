@@ -339,8 +339,9 @@ Deno.test("the caption says how many held-out pairs have words that no training 
     caption(/** @type {any} */ (run)),
     /^Step 25: 0% .* Of 3 held-out pairs, 3 cannot be right: they have 3 words that no training pair has\.$/,
   );
-  const same = { ...run, started: { ...started, unseen: { words: 0, pairs: 0 } } };
+  const same = { ...run, started: { ...started, unseen: { words: 0, pairs: 0 }, repeats: 4 } };
   assert.doesNotMatch(caption(/** @type {any} */ (same)), /cannot be right/);
+  assert.match(caption(/** @type {any} */ (same)), /repeat the source of another: 4;/);
 });
 
 Deno.test("a model file has its configuration and symbols in the header", () => {

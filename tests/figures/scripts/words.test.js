@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isControl, wordLabels } from "../../../transformer/client/trace/words.js";
+import { isControl } from "../../../transformer/client/common/naming.js";
+import { wordLabels } from "../../../transformer/client/trace/words.js";
 
 // deno-fmt-ignore
 const CONTROL = [

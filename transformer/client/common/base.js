@@ -1,6 +1,6 @@
 // Helpers of all views. Text that users or files provide is only ever set as textContent, never as HTML.
 
-import { byteOf, isSpecialToken, tokenName } from "./naming.js";
+import { byteOf, isControl, tokenName } from "./naming.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -80,17 +80,23 @@ export async function copyText(text, container) {
   }
 }
 
-// A token's display name: the "▁" that begins a word is faint. <bdi> keeps right-to-left text from reordering
-// the sentence around it.
-export function tokenText(text) {
-  const node = el("bdi", { class: "hu-token", translate: "no" });
+// Words of a visitor or a model. The translator of a browser leaves them alone, and <bdi> keeps right-to-left words from
+// reordering the sentence around them. `lang` is the code of their language, "" if it is unknown.
+/** @param {string} text @param {string} [lang] @param {Record<string, string | null>} [attributes] */
+export const wordsNode = (text, lang = "", attributes = {}) =>
+  el("bdi", { translate: "no", lang: lang || null, ...attributes }, text);
+
+// A token's display name: the "▁" that begins a word is faint.
+/** @param {string} text @param {string} [lang] */
+export function tokenText(text, lang) {
+  const node = wordsNode("", lang, { class: "hu-token" });
   const name = tokenName(text);
   if (name.length > 1 && name.startsWith("▁")) {
     node.append(el("span", { class: "hu-word" }, "▁"), name.slice(1));
   } else {
     node.append(name);
   }
-  if (isSpecialToken(text)) node.classList.add("hu-special");
+  if (isControl(text)) node.classList.add("hu-special");
   if (byteOf(text)) {
     node.title = `One byte (hexadecimal ${
       byteOf(text)
@@ -100,9 +106,10 @@ export function tokenText(text) {
 }
 
 // The label of a row as nodes: the token read and, where known, the token written next.
-export const rowNodes = ({ text, written }) => [
-  tokenText(text),
-  ...(written === null ? [] : [" → ", tokenText(written)]),
+/** @param {Entry} entry */
+export const rowNodes = ({ text, written, lang, writtenLang }) => [
+  tokenText(text, lang),
+  ...(written === null ? [] : [" → ", tokenText(written, writtenLang)]),
 ];
 
 // Run `change`, which alters the page above `node`, and scroll so that `node` stays where it was.

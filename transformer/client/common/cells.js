@@ -118,7 +118,12 @@ export function showCellTooltip(stage, cell, lines) {
 /** @param {Matrix} m @param {Cell} cell */
 export const cellNames = (m, { row, column }) => [
   el("span", {}, ...rowNodes(m.rows[row])),
-  el("span", {}, m.masked(row, column) ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),
+  el(
+    "span",
+    {},
+    m.masked(row, column) ? "masked, a later token: " : "attends to ",
+    tokenText(m.columns[column].text, m.columns[column].lang),
+  ),
 ];
 
 // Listens to a table on this stage. `hover(cell)` is called for the cell under the pointer and with null when a mouse

@@ -41,7 +41,13 @@ function entries(tokens, writes, state) {
   let entryList;
   if (!state.exact) {
     const labelSource = writes || tokens;
-    entryList = labelSource.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
+    entryList = labelSource.word_labels.map((text) => ({
+      text,
+      written: null,
+      special: false,
+      members: [],
+      lang: labelSource.lang,
+    }));
     labelSource.words.forEach((word, position) => {
       entryList[word].members.push(position);
       entryList[word].special ||= special[position];
@@ -52,6 +58,8 @@ function entries(tokens, writes, state) {
       written: writes ? writes.tokens[position] : null,
       special: special[position],
       members: [position],
+      lang: tokens.lang,
+      writtenLang: writes?.lang,
     }));
   }
   for (const entry of entryList) entry.dim = entry.special && state.special === "dimmed";
@@ -101,7 +109,8 @@ export function matrixOf(side, state, heads = combinedHeads(side, state)) {
   };
 }
 
-const withWrittenTokens = (rows, writes) => rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]] }));
+const withWrittenTokens = (rows, writes) =>
+  rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]], writtenLang: writes.lang }));
 
 function combineWeights(tables, useMaximum) {
   if (tables.length === 1) return tables[0];

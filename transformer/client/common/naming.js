@@ -17,7 +17,13 @@ const CONTINUATION = "…"; // before a piece that continues a word
 /** @param {string} text */
 export const byteOf = (text) => /^<0x([0-9A-F]{2})>$/.exec(text)?.[1] ?? "";
 
-export const isSpecialToken = (text) => /^<\/?[a-z]+>$/.test(text);
+const CONTROL =
+  /^(?:<\/?(?:s|[A-Za-z][\p{L}\p{N}_.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|\[(?:\/?[A-Z][A-Z_]*[0-9]*|unused[0-9]+)\])$/u;
+
+// Whether a token stands for no text: <s>, <extra_id_0>, <|im_end|>, [CLS]. A byte piece such as <0x0A> does,
+// and a short tag such as <b>.
+/** @param {string} token */
+export const isControl = (token) => CONTROL.test(token);
 
 // The name of a piece or word regardless of the piece before it.
 /** @param {string} text */

@@ -1,6 +1,6 @@
 // Draws tokens with a pen, on a canvas or in SVG.
 
-import { characters, isSpecialToken, tokenName } from "./naming.js";
+import { characters, isControl, tokenName } from "./naming.js";
 
 export const LABEL_SIZE = 13;
 export const SMALL_LABEL_SIZE = 11;
@@ -57,7 +57,7 @@ export function tokenWidth(pen, text) {
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Theme, "text" | "muted" | "faint">} theme */
 export function drawToken(pen, text, x, theme, chosen, isMuted = false) {
-  isMuted ||= isSpecialToken(text) && text !== tokenName(text); // "end" stands for a special token, not a word
+  isMuted ||= isControl(text) && text !== tokenName(text); // "end" stands for a special token, not a word
   text = tokenName(text);
   if (hasWordMark(text)) {
     pen.fillStyle = theme.faint;

@@ -1,9 +1,9 @@
 // Finds alternatives to the words of a translation: forces a probable piece that was not chosen, and completes
 // its word greedily. The same as inference/alternatives.py.
 
-import { BLANK } from "../common/naming.js";
+import { BLANK, isControl } from "../common/naming.js";
 import { softmax } from "../model/tensor.js";
-import { beginsWord, isControl, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
+import { beginsWord, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
 
 /** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Alternative `first` is the probability of the first piece that differs */
 

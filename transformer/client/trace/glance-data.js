@@ -1,9 +1,10 @@
 // A translation in whole words, each with its attention to the source, its probability and the alternatives.
 
+import { isControl } from "../common/naming.js";
 import { argmax } from "../common/base.js";
 import { HeadWeights } from "./head-weights.js";
 import { layersOfKind } from "./packed-trace.js";
-import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
+import { isPunctuation, wordLabels, wordNumbers } from "./words.js";
 
 /** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
 /** @typedef {{ layer: number, head: number, weights_to: string }} Aligner weights_to: whether a target word's weights are in the row that writes it ("output") or reads it ("input") */

@@ -1,8 +1,9 @@
 // Measures of heads on one sentence: every measure of transformer/measures that needs no corpus. Each value is
 // a mean over the rows that count; a measure without such rows is left out.
 
+import { isControl } from "../common/naming.js";
 import { indices } from "../common/base.js";
-import { beginsWord, hasLetterOrDigit, isControl, isPunctuation } from "./words.js";
+import { beginsWord, hasLetterOrDigit, isPunctuation } from "./words.js";
 
 /** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
 

@@ -1,13 +1,14 @@
 // Heads that stand out in one sentence: the aligner, one that attends to the previous word, attention sinks;
 // and a line of text for each, from the numbers that the views draw of whole words.
 
+import { isControl } from "../common/naming.js";
 import { argmax } from "../common/base.js";
 import { alignment } from "./alignment.js";
 import { layersOfKind } from "./packed-trace.js";
-import { isControl, mergeWords, trimPunctuation, wordLabels, wordNumbers } from "./words.js";
+import { mergeWords, trimPunctuation, wordLabels, wordNumbers } from "./words.js";
 
 /** @typedef {import("./packed-trace.js").ViewTrace} ViewTrace */
-/** @typedef {{ role: string, segments: [string, boolean][], state: any }} HeadNotice */
+/** @typedef {{ role: string, segments: Notice["segments"], state: any }} HeadNotice */
 
 export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
@@ -99,15 +100,15 @@ function clearestAligner(trace) {
   return notice(
     "aligns",
     [
-      ["To write ", false],
-      [rows.labels[target[i]], true],
-      [", one head attends to ", false],
-      [columns.labels[source[j]], true],
+      ["To write ", ""],
+      [rows.labels[target[i]], "t"],
+      [", one head attends to ", ""],
+      [columns.labels[source[j]], "s"],
       [
         ` with weight ${
           noticeWeight(weight([i, j]))
         }. ${clear.length} of ${target.length} words give their source word at least half:`,
-        false,
+        "",
       ],
     ],
     "cross",
@@ -137,15 +138,15 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   return notice(
     "aligns",
     [
-      [to === "input" ? "After writing " : "To write ", false],
-      [rows.labels[target[row]], true],
-      [", one head attends most to ", false],
-      [columns.labels[source[weights[row].indexOf(best[row])]], true],
+      [to === "input" ? "After writing " : "To write ", ""],
+      [rows.labels[target[row]], "t"],
+      [", one head attends most to ", ""],
+      [columns.labels[source[weights[row].indexOf(best[row])]], "s"],
       [
         ` with ${
           noticeWeight(best[row])
         } of its attention. ${clarity} On human-made links it is the best aligner of this model:`,
-        false,
+        "",
       ],
     ],
     "cross",
@@ -196,17 +197,18 @@ function previousWordHead(trace) {
   if (!best) return null;
   const { weights, rows, labels, numbers } = best;
   const strongest = argmax(weights);
+  const sentence = best.kind === "encoder" ? "s" : "t";
   return notice(
     "previous-word",
     [
-      [labels[rows[strongest]], true],
-      [" attends to the previous word, ", false],
-      [labels[rows[strongest] - 1], true],
+      [labels[rows[strongest]], sentence],
+      [" attends to the previous word, ", ""],
+      [labels[rows[strongest] - 1], sentence],
       [
         `, with weight ${noticeWeight(weights[strongest])}. ${
           weights.filter((weight) => weight >= CLEAR).length
         } of ${rows.length} words give the previous word at least half:`,
-        false,
+        "",
       ],
     ],
     best.kind,

@@ -2,16 +2,10 @@
 // and measures/pieces.py.
 
 import { HeadWeights } from "./head-weights.js";
+import { isControl } from "../common/naming.js";
 import { charactersOf } from "../model/characters.js";
 
 const BEGIN = "▁";
-const CONTROL =
-  /^(?:<\/?(?:s|[A-Za-z][\p{L}\p{N}_.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|\[(?:\/?[A-Z][A-Z_]*[0-9]*|unused[0-9]+)\])$/u;
-
-// Whether a token stands for no text: <s>, <extra_id_0>, <|im_end|>, [CLS]. A byte piece such as <0x0A> does,
-// and a short tag such as <b>.
-/** @param {string} token */
-export const isControl = (token) => CONTROL.test(token);
 
 /** @param {string} token */
 export const beginsWord = (token) => token.startsWith(BEGIN);

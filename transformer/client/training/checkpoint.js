@@ -1,18 +1,38 @@
 // A run's model as a checkpoint: config.json's content, the symbols of the vocabulary without the special ones, and a
 // safetensors file. Its metadata hold both, so that `Translator.load` reads the file alone, and with `savedRun` how the
-// model was trained, so that the page that trains can go on with it.
+// model was trained, so that the page that trains can go on with it. Without `savedRun`, other readers of the file get the
+// same outputs: where a head is switched off, its part of W^O is 0.
 
+import { headOfCode, readOff } from "../common/head-codes.js";
 import { SPECIAL } from "./data.js";
+import { Tensor } from "../model/tensor.js";
 import { parameterShapes } from "./parameters.js";
 
 /** @typedef {import("./protocol.d.ts").SavedRun} SavedRun */
 /** @param {import("./run.js").Run} run @param {SavedRun | null} [savedRun] @returns {import("./protocol.d.ts").SavedModel} */
 export function checkpointOf({ config: model, settings, data, parameters }, savedRun = null) {
   const config = { format: 1, ...model, dropout: settings.dropout };
+  const tensors = savedRun ? parameters.tensors : withoutHeads(parameters.tensors, settings);
   const symbols = data.symbols.slice(SPECIAL.length);
   const described = { config, symbols, ...(savedRun && { run: savedRun }) };
   const metadata = Object.fromEntries(Object.entries(described).map(([name, value]) => [name, JSON.stringify(value)]));
-  return { config, symbols, safetensors: writeSafetensors(parameters.tensors, metadata) };
+  return { config, symbols, safetensors: writeSafetensors(tensors, metadata) };
+}
+
+// The weights, with zeros where a head that is switched off would write.
+/** @param {Record<string, import("../model/tensor.js").Tensor>} tensors @param {import("./protocol.d.ts").Settings} settings */
+function withoutHeads(tensors, settings) {
+  if (settings.model !== "transformer") return tensors;
+  const result = { ...tensors };
+  for (const { kind, layer, head } of [...readOff(settings.off, settings)].map(headOfCode)) {
+    const stack = kind === "encoder" ? "encoder" : "decoder";
+    const name = `${stack}.layers.${layer}.${kind === "cross" ? "cross_attn" : "self_attn"}.w_o`;
+    const { shape, values } = result[name];
+    const [width, size] = [shape[1], shape[1] / settings.n_heads];
+    const inHead = (i) => Math.floor((i % width) / size) === head;
+    result[name] = new Tensor(shape, values.map((value, i) => (inHead(i) ? 0 : value)));
+  }
+  return result;
 }
 
 // FNV-1a of some bytes, as eight hexadecimal digits.

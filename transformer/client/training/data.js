@@ -1,5 +1,6 @@
 // The training and held-out pairs of a run as ids: of a built-in task, or sentence pairs given as text.
 
+import { normalised } from "./pair-text.js";
 import { Random } from "./random.js";
 import { completeOptions, drawExamples, TASKS } from "./tasks.js";
 
@@ -14,8 +15,9 @@ const DATA_SEED = 20170612; // the pairs are the same for every seed of a run, s
 
 /** @typedef {{ src: number[], tgt: number[], links: [number, number][] | null }} IdPair `</s>` last on both sides */
 /**
- * @typedef {{ symbols: string[], train: IdPair[], valid: IdPair[], linked: boolean, unseen?: { words: number, pairs: number } }}
- *   RunData symbols include the special ones; `unseen` are words of held-out pairs that no training pair has
+ * @typedef {{ symbols: string[], train: IdPair[], valid: IdPair[], linked: boolean, unseen?: { words: number, pairs: number },
+ *   repeats?: number }} RunData symbols include the special ones; `unseen` are words of held-out pairs that no training pair
+ *   has; `repeats` counts pairs whose source another pair has, too
  */
 
 /** @param {import("./protocol.d.ts").Settings} settings @param {import("./protocol.d.ts").PairData} [given] @returns {RunData} */
@@ -89,10 +91,12 @@ function pairData({ train, valid, symbols: fixed }) {
   if (valid) return dataOf(pairs.slice(0, train.length), pairs.slice(train.length));
   if (pairs.length < 2) throw new RangeError("There is 1 sentence pair; at least 2 are needed, as some are held out.");
   new Random(DATA_SEED).shuffle(pairs);
-  const sourceOf = ({ src }) => src.map((id) => symbols[id]).join(" ").normalize("NFKC");
-  const held = heldOutSources(pairs.map(sourceOf));
+  const sourceOf = ({ src }) => normalised(src.map((id) => symbols[id]).join(" "));
+  const sources = pairs.map(sourceOf);
+  const held = heldOutSources(sources);
   const isHeld = (pair) => held.has(sourceOf(pair));
-  return dataOf(pairs.filter((pair) => !isHeld(pair)), pairs.filter(isHeld));
+  const repeats = sources.length - new Set(sources).size;
+  return { ...dataOf(pairs.filter((pair) => !isHeld(pair)), pairs.filter(isHeld)), repeats };
 }
 
 // What no training pair has: a model cannot write such a word.

@@ -1,6 +1,8 @@
 // Pasted sentence pairs, read as transformer/text/pair_formats.py and pair_columns.py read them in the app and the shell:
 // one table of texts in tests/text/pair_texts.json holds both to the same results.
 
+import { withoutInvisible } from "../model/normalizer.js";
+
 const SAMPLE_LINES = 200;
 const MIN_ROWS = 3; // to recognise a header, quotes or a list
 const MIN_SHARE = 0.9; // of the lines with exactly two parts, in a layout without tabs
@@ -205,4 +207,8 @@ const SYMBOL = new RegExp(
 );
 
 /** @param {string} sentence @returns {string[]} */
-export const symbolsOf = (sentence) => sentence.match(SYMBOL) ?? [];
+export const symbolsOf = (sentence) => normalised(sentence).match(SYMBOL) ?? [];
+
+// Without characters that nobody sees, and with one spelling of what looks the same, as in transformer/text/visible.py.
+/** @param {string} text */
+export const normalised = (text) => withoutInvisible(text).normalize("NFKC");

@@ -97,6 +97,7 @@ export type Report =
     validCount: number;
     linked: boolean;
     unseen?: { words: number; pairs: number }; // words of held-out pairs that no training pair has
+    repeats?: number; // pairs whose source another pair has, too
   }
   // At most 30 times a second: the steps since the last report, and what the three examples show now. Their `output` is
   // null where only the attention was computed.

@@ -13,7 +13,7 @@ import { faultOf } from "./faults.js";
 import { measureAccuracy, measureLinkShares, observeExamples } from "./observation.js";
 import { learningRate, updateParameters } from "./optimizer.js";
 import { allocateParameters, countParameters, initialize, LEARNED_POSITIONS } from "./parameters.js";
-import { symbolsOf } from "./pair-text.js";
+import { normalised, symbolsOf } from "./pair-text.js";
 import { Random } from "./random.js";
 import { CHANGEABLE, completeSettings } from "./settings.js";
 import { TASKS } from "./tasks.js";
@@ -209,7 +209,7 @@ export class Run {
   }
 
   idsOf(text) {
-    const words = text.trim().split(/\s+/u).filter(Boolean);
+    const words = normalised(text).trim().split(/\s+/u).filter(Boolean);
     const isKnown = (symbol) => this.data.symbols.includes(symbol);
     const parts = words.flatMap((word) =>
       isKnown(word) ? [word] : [...word].every(isKnown) ? [...word] : symbolsOf(word)

@@ -73,7 +73,7 @@ const commands = {
       state?.reached ?? null,
       [],
     ];
-    const { settings, data: { symbols, train, valid, linked, unseen }, parameters } = run;
+    const { settings, data: { symbols, train, valid, linked, unseen, repeats }, parameters } = run;
     post({
       type: "started",
       step: run.step,
@@ -85,6 +85,7 @@ const commands = {
       validCount: valid.length,
       linked,
       unseen,
+      repeats,
     });
     reportProgress(true);
     if (forkSteps.includes(run.step)) reportState();

@@ -1,15 +1,17 @@
 // The navigation bar: links to all pages with the sentence and the head that this page shows, “Larger” and “Share”, which
 // copies the page's address. As it is on every page, it also disables the page after a reconnect, keeps the history
-// short, and asks Streamlit for the places that another part of the page opens (common/open.js).
+// short, keeps page translation from the words of a model, and asks Streamlit for the places that another part of the page
+// opens (common/open.js).
 // `.show(data)` takes `{ page, name, depths, pages, large }`: the path and the name of this page, its name in each of its
 // depths, paths and titles of all pages, and whether everything is enlarged.
 
-import { button, copyText, el, replaceChanged } from "../../common/base.js";
+import { button, copyText, el, replaceChanged, wordsNode } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
 import { noteLeaving } from "../../common/mount.js";
 import { currentPlace, onOpenPlace, onPlace, openPlace, setPages, sharedFields } from "../../common/open.js";
 import { addOneEntryPerAction } from "./history.js";
 import { truncated } from "../../common/naming.js";
+import { keepWords } from "./kept-words.js";
 import { disableAfterReconnect } from "./reconnect.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
@@ -96,6 +98,7 @@ export function frameView(root, report, reportAlways) {
   const listeners = new AbortController();
   document.addEventListener("click", skipToHeading, { capture: true, signal: listeners.signal });
   const stopObserving = disableAfterReconnect();
+  const endKeeping = keepWords();
   addOneEntryPerAction();
   const endMoves = onPlace(drawLinks);
   const endOpening = onOpenPlace((place) => {
@@ -108,6 +111,7 @@ export function frameView(root, report, reportAlways) {
     show,
     close() {
       stopObserving();
+      endKeeping();
       endMoves();
       endOpening();
       hideMessage();
@@ -141,13 +145,13 @@ function linkSummary({ name, depths }, link) {
   const text = params.get("text");
   const [layer, head] = ["layer", "head"].map((field) => params.get(field));
   const parts = [
-    text && `“${truncated(text, 60)}”`,
+    text && ["“", wordsNode(truncated(text, 60)), "”"],
     params.has("model") && params.get("model"),
     layer !== null && head !== null && Number(layer) >= 0 && `layer ${Number(layer) + 1}, head ${Number(head) + 1}`,
   ];
   return [
     el("b", {}, Object.hasOwn(depths, depth) ? depths[depth] : name),
-    ...parts.filter(Boolean).map((part) => `, ${part}`),
+    ...parts.filter(Boolean).flatMap((part) => [", ", ...[part].flat()]),
   ];
 }
 

@@ -4,6 +4,7 @@ import { headOfCode, KINDS } from "../../common/head-codes.js";
 import { headName, layerName } from "../../common/naming.js";
 import { MODEL_NAMES, SCORE_NAMES } from "./knobs.js";
 import { wholePercent } from "../../common/numbers.js";
+import { fill } from "../../common/sentences.js";
 import { DEFAULTS } from "../../training/settings.js";
 import { TASKS } from "../../training/tasks.js";
 import { racerName } from "./races.js";
@@ -13,6 +14,9 @@ const BEGINS = 0.5; // a head follows the rule once this share of its weight is 
 const RECENT = 20; // steps whose mean loss is compared
 const HIGH_RATE = 5; // times the task's own learning rate
 const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
+
+const UNSEEN = "Of {held} held-out pairs, {pairs} cannot be right: they have {words} words that no training pair has.";
+const REPEATS = "Pairs that repeat the source of another: {repeats}; pairs with an equal source are held out together.";
 
 /** @typedef {import("./runs.js").Run} Run */
 
@@ -34,11 +38,13 @@ export function firstFollower(evaluations) {
 
 /** @param {Run} run @returns {string} */
 export function caption(run) {
-  const { words = 0, pairs = 0 } = run.started?.unseen ?? {};
-  if (!words || run.problem || !run.evaluations.length) return learnedText(run);
-  return `${
-    learnedText(run)
-  } Of ${run.started.validCount} held-out pairs, ${pairs} cannot be right: they have ${words} words that no training pair has.`;
+  if (run.problem || !run.evaluations.length) return learnedText(run);
+  const { unseen: { words, pairs } = { words: 0, pairs: 0 }, repeats = 0, validCount: held } = run.started;
+  return [
+    learnedText(run),
+    ...(words ? [fill(UNSEEN, { held, pairs, words })] : []),
+    ...(repeats ? [fill(REPEATS, { repeats })] : []),
+  ].join(" ");
 }
 
 /** @param {Run} run @returns {string} */

@@ -31,7 +31,7 @@ export function makePairsForm(onSubmit) {
   const note = el(
     "p",
     { class: "hu-note" },
-    "One pair a line, with a tab between the sentences (two columns of a table, pasted). They stay in this tab.",
+    "One pair a line, with a tab between the sentences (two columns of a table, pasted). A header row is left out; text that is written without spaces is split into characters. The pairs stay in this tab.",
   );
   const field = el("textarea", {
     rows: 6,

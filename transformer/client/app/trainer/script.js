@@ -1,6 +1,7 @@
 // A run as one PyTorch file: the same kind of model, rule of the task and schedule, for a notebook or a course. It has only what the
 // run uses, so that it reads like the paper, and draws its own examples.
 
+import { readOff } from "../../common/head-codes.js";
 import { substitution, TASKS } from "../../training/tasks.js";
 
 const GENERATORS = {
@@ -61,7 +62,7 @@ export function scriptFor(settings, pairs) {
     : `PAIRS = ${
       JSON.stringify(pairs.train.map(([src, tgt]) => [src, tgt]))
     }\nSYMBOLS = sorted({word for pair in PAIRS for side in pair for word in side.split()})\n\n\ndef example(held_out=False):\n    """Draw a sentence and its translation."""\n    source, target = random.choice(PAIRS)\n    return source.split(), target.split()\n`;
-  const off = settings.off.split(",").filter((code) => code.includes(".")).map((code) =>
+  const off = [...readOff(settings.off, settings)].map((code) =>
     `("${{ e: "encoder", d: "decoder", c: "cross" }[code[0]]}", ${code.slice(1).replace(".", ", ")})`
   );
   const values = {

@@ -2,10 +2,10 @@
 // change is part of the link.
 
 import { button, colours, copyText, download, el } from "../../common/base.js";
-import { setExactNames } from "../../common/naming.js";
+import { setExactNames, truncated } from "../../common/naming.js";
 import { readOff } from "../../common/head-codes.js";
 import { placeName } from "../../views/grids/all-heads.js";
-import { caption, runName, runState } from "./captions.js";
+import { caption, changeText, runName, runState } from "./captions.js";
 import { makeControls } from "./controls.js";
 import { accuracyPoints, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeRunFilm } from "./film.js";
@@ -26,6 +26,7 @@ const USUAL_LINK = "task=reverse";
 const REPORT_EVERY_MS = 4000; // to a class
 const MAX_FILE_BYTES = 100e6;
 const SHOWN_EXAMPLES = 3;
+const MAX_TITLE = 80; // characters of the title of an opened model
 const SHAPE = ["model", "n_layers", "n_heads"];
 const PASTE_PAIRS = "Paste sentence pairs in any two languages, at least 20: a model learns them in this tab.";
 
@@ -230,10 +231,11 @@ export function openTrainer(
   async function openModel() {
     const run = runs.all[selected];
     const settings = settingsOf(selected);
+    const titles = [titleOf(settings.task), ...(settings.off ? [changeText({ off: settings.off })] : [])];
     await onOpen({
       model: await runs.ask(run, { type: "weights" }),
       settings: { ...settings, steps: Math.max(run.at, 1) },
-      title: titleOf(settings.task),
+      title: truncated(titles.join(", "), MAX_TITLE),
       points: thinned(accuracyPoints(run)),
       examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
     });

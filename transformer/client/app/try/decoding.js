@@ -61,6 +61,7 @@ export function makeDecoding(context, change) {
     explanation.textContent = EXPLANATIONS[method];
     targetField.hidden = method !== "forced";
     targetName.textContent = `Translation, in ${context.modelInfo.writes || "symbols"}`;
+    target.lang = context.modelInfo.languages[1];
     const text = context.params().get("target") ?? "";
     if (!typing.isPending && target.value !== text) target.value = text;
     if (shown !== method) settings.replaceChildren(...SETTINGS[method].map(settingOf));

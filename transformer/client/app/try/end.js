@@ -1,9 +1,9 @@
 // What follows the page Try in the app: facts about the model, the first lesson, and the other pages.
 
-import { el } from "../../common/base.js";
+import { el, wordsNode } from "../../common/base.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
 import { openPlace, sharedFields } from "../../common/open.js";
-import { fill } from "../../common/sentences.js";
+import { fill, fillNodes } from "../../common/sentences.js";
 
 const SMALL_MODEL = "This model has {millions} million weights, and anyone can train one like it on a laptop.";
 const UNSEEN = "Never seen in training: {words}. The output for such symbols is arbitrary.";
@@ -58,11 +58,12 @@ export function makeEnd(context, [lesson, ...places], base) {
     for (const link of links) link.draw();
     const symbols = loadedModel?.symbols;
     const unseen = symbols ? [...new Set(text.split(/\s+/u))].filter((word) => word && !symbols.includes(word)) : [];
-    const sentences = [
-      (loadedModel?.facts ?? []).join(" "),
-      unseen.length ? fill(UNSEEN, { words: unseen.slice(0, 8).join(" ") }) : "",
-    ];
-    facts.replaceChildren(...sentences.filter(Boolean).map((line) => el("p", { class: "hu-live-note" }, line)));
+    const known = (loadedModel?.facts ?? []).join(" ");
+    const words = wordsNode(unseen.slice(0, 8).join(" "), modelInfo.languages[0]);
+    facts.replaceChildren(
+      ...(known ? [el("p", { class: "hu-live-note" }, known)] : []),
+      ...(unseen.length ? [el("p", { class: "hu-live-note" }, ...fillNodes(UNSEEN, { words }))] : []),
+    );
   }
   return { node, draw };
 }

@@ -102,7 +102,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
           return arrayOf(meta, new Uint8Array(part.values.buffer));
         });
       }
-    });
+    }, [request.model, request.other_model || request.model].map((name) => context.site.models[name].languages));
     if (sentStart !== JSON.stringify(startOf(context))) view.open(startOf(context)); // changed while it was awaited
     if (!hasCompare) askAlternatives(request);
   }

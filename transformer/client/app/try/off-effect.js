@@ -1,11 +1,11 @@
 // What a change does: a sentence, the probability of each token before and after, and the attention of all heads.
 
-import { button, download, el, indices } from "../../common/base.js";
+import { button, download, el, indices, wordsNode } from "../../common/base.js";
 import { csvOf } from "../../common/csv.js";
 import { KINDS } from "../../common/head-codes.js";
 import { exportName, headName, pieceName } from "../../common/naming.js";
 import { percentText } from "../../common/numbers.js";
-import { fill } from "../../common/sentences.js";
+import { fill, fillNodes } from "../../common/sentences.js";
 import { movedAttention, probabilityChanges } from "../../trace/effect.js";
 import { headgridView } from "../../views/grids/headgrid.js";
 
@@ -49,10 +49,11 @@ export function makeEffect(context, change) {
   function draw(changed) {
     node.hidden = !changed.forced;
     if (!changed.forced) return;
+    const { languages } = context.modelInfo;
     const rows = probabilityChanges(changed.original, changed.forced);
     const moved = movedAttention(changed.original, changed.forced);
-    sentence.textContent = effectSentence(rows);
-    drawProbabilities(table, rows);
+    sentence.replaceChildren(...effectSentence(rows, languages[1]));
+    drawProbabilities(table, rows, languages[1]);
     grid.show(gridData(moved, context.params()));
     gridNote.textContent = `${greatestSentence(moved)} ${GRID_NOTE}`;
     exports.replaceChildren(
@@ -75,21 +76,21 @@ export function makeEffect(context, change) {
   return { node, draw };
 }
 
-/** @param {ReturnType<typeof probabilityChanges>} rows */
-export function effectSentence(rows) {
+/** @param {ReturnType<typeof probabilityChanges>} rows @param {string} lang */
+function effectSentence(rows, lang) {
   const size = ({ before, after }) => Math.abs(after - before);
   const greatest = rows.reduce((best, row) => size(row) > size(best) ? row : best);
-  if (size(greatest) < SMALL) return SENTENCES.none;
-  return fill(SENTENCES[greatest.after < greatest.before ? "falls" : "rises"], {
-    token: pieceName(greatest.token),
+  if (size(greatest) < SMALL) return [SENTENCES.none];
+  return fillNodes(SENTENCES[greatest.after < greatest.before ? "falls" : "rises"], {
+    token: wordsNode(pieceName(greatest.token), lang),
     before: percentText(greatest.before),
     after: percentText(greatest.after),
   });
 }
 
 // Two bars from 0 to 100 % for every token of the original translation.
-/** @param {HTMLElement} table @param {ReturnType<typeof probabilityChanges>} rows */
-function drawProbabilities(table, rows) {
+/** @param {HTMLElement} table @param {ReturnType<typeof probabilityChanges>} rows @param {string} lang */
+function drawProbabilities(table, rows, lang) {
   const bar = (name, share) =>
     el(
       "td",
@@ -111,7 +112,7 @@ function drawProbabilities(table, rows) {
         el(
           "tr",
           { class: isOther ? "hu-other" : null },
-          el("th", { scope: "row", translate: "no" }, pieceName(token)),
+          el("th", { scope: "row" }, wordsNode(pieceName(token), lang)),
           bar("before", before),
           bar("after", after),
         )

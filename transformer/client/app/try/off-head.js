@@ -1,11 +1,11 @@
 // One head: its weights before and after the change, a row of it replaced, and its cells blanked one at a time.
 
-import { button, download, el, indices } from "../../common/base.js";
+import { button, download, el, indices, wordsNode } from "../../common/base.js";
 import { csvOf } from "../../common/csv.js";
 import { KINDS } from "../../common/head-codes.js";
 import { axisLabels, displayNumber, exportName, headName, pieceNames } from "../../common/naming.js";
 import { numberText } from "../../common/numbers.js";
-import { fill } from "../../common/sentences.js";
+import { fill, fillNodes } from "../../common/sentences.js";
 import { readRow, writeRow } from "../../trace/changes.js";
 import { rankCorrelation } from "../../trace/effect.js";
 import { labelsOf } from "../../trace/words.js";
@@ -107,6 +107,7 @@ function makePair(context, change) {
       rows,
       columns,
       writes,
+      languages: context.modelInfo.languages,
       shown,
       cell: cellIn(context.params(), rows.length, columns.length),
       quantities: quantities.map(({ name, label, title, unit, signed = false, max, values }) => ({
@@ -194,7 +195,7 @@ function makeRowEditor(context, change) {
     const { rows, columns, writes } = axisNames(original, head.kind);
     query.replaceChildren(
       ...rows.map((name, i) =>
-        el("option", { value: i }, `${displayNumber(i)} ${name}${writes ? ` → ${writes[i]}` : ""}`)
+        el("option", { value: i, translate: "no" }, `${displayNumber(i)} ${name}${writes ? ` → ${writes[i]}` : ""}`)
       ),
     );
     const chosen = own?.query ?? Math.max(Number(context.params().get("row") ?? 0), 0);
@@ -334,7 +335,7 @@ function makeCells(context, change) {
       );
     }
     pair.draw(original, head, quantities, ["weight", quantities.at(-1).name]);
-    if (cell && effects.has(cell[0])) readout.textContent = cellSentence(cell);
+    if (cell && effects.has(cell[0])) readout.replaceChildren(...cellSentence(cell));
     save.hidden = !isComplete;
     if (isComplete) ranks.textContent = rankSentence(allCells());
   }
@@ -358,18 +359,20 @@ function makeCells(context, change) {
 
   function cellSentence([row, column]) {
     const byToken = effects.get(row)[column];
-    if (!byToken) return "This cell is masked: the query cannot attend to later tokens.";
+    if (!byToken) return ["This cell is masked: the query cannot attend to later tokens."];
     const { rows, columns } = axisNames(shown.original, shown.head.kind);
     const { weight, norm, effect } = allCells().find((cell) => cell.row === row && cell.column === column);
     const most = byToken.reduce((best, value, i) => Math.abs(value) > Math.abs(byToken[best]) ? i : best, 0);
-    return fill(CELL_SENTENCE, {
-      row: rows[row],
-      column: columns[column],
+    const [source, target] = context.modelInfo.languages;
+    const { kind } = shown.head;
+    return fillNodes(CELL_SENTENCE, {
+      row: wordsNode(rows[row], kind === "encoder" ? source : target),
+      column: wordsNode(columns[column], kind === "decoder" ? target : source),
       weight: weight.toFixed(3),
       norm: norm.toFixed(3),
       effect: numberText(effect, 3),
       ratio: numberText(Math.exp(effect), 3),
-      token: pieceNames(labelsOf(shown.original.predictedTokens))[most],
+      token: wordsNode(pieceNames(labelsOf(shown.original.predictedTokens))[most], target),
       most: numberText(byToken[most], 3),
     });
   }

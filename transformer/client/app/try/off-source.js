@@ -52,7 +52,7 @@ export function makeSourceChanges(context, change) {
   /** @param {Changed} changed */
   function draw(changed) {
     const { original } = changed;
-    mask.draw(original.srcTokens.slice(0, -1), readPositions(field("masked_tokens")));
+    mask.draw(original.srcTokens.slice(0, -1), readPositions(field("masked_tokens")), context.modelInfo.languages[0]);
     if (field("masked_tokens")) maskDetails.open = true;
     if (field("patch")) patchDetails.open = true;
     other.set(field("other"), context.modelInfo);
@@ -68,8 +68,9 @@ export function makeSourceChanges(context, change) {
   function drawPatch({ original, donor }) {
     const patch = patchOf();
     const isSource = patch.site.startsWith("encoder");
-    here.draw(isSource ? original.srcTokens : original.tgtTokens, patch.positions);
-    there.draw(isSource ? donor.src : donor.tgt, patch.donorPositions);
+    const lang = context.modelInfo.languages[isSource ? 0 : 1];
+    here.draw(isSource ? original.srcTokens : original.tgtTokens, patch.positions, lang);
+    there.draw(isSource ? donor.src : donor.tgt, patch.donorPositions, lang);
     const isUneven = patch.positions.length !== patch.donorPositions.length;
     note.textContent = isUneven ? PAIRED : isSource ? "" : OUTPUT_NOTE;
   }
@@ -86,9 +87,10 @@ function makeTokenChoice(label, choose) {
   const node = el("div", {}, el("p", { class: "hu-label" }, label), list);
   let [drawn, chosen] = ["", []];
 
-  /** @param {string[]} tokens @param {number[]} positions */
-  function draw(tokens, positions) {
+  /** @param {string[]} tokens @param {number[]} positions @param {string} lang code of the tokens' language */
+  function draw(tokens, positions, lang) {
     chosen = positions.filter((position) => position < tokens.length);
+    list.lang = lang;
     const names = pieceNames(labelsOf(tokens));
     if (drawn !== names.join("\n")) {
       drawn = names.join("\n");

@@ -17,6 +17,7 @@ export function liveField(label, onText) {
     set(text, { reads, languages, hint }) {
       name.textContent = languages[0] ? `${label}, in ${reads}` : label;
       area.placeholder = hint;
+      area.lang = languages[0];
       if (!typing.isPending && area.value !== text) area.value = text;
     },
   };

@@ -2,7 +2,7 @@
 // Markdown.
 
 import { indices } from "../../common/base.js";
-import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../../common/naming.js";
+import { headName, isControl, pieceName, setExactNames, tokenName } from "../../common/naming.js";
 import { HeadWeights } from "../head-weights.js";
 import { unpackTrace } from "../packed-trace.js";
 import { unpack } from "../packing.js";
@@ -164,7 +164,7 @@ const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => label
 function namesOf(tokens) {
   const words = wordNumbers(tokens);
   const begins = (i) => i === 0 || words[i] !== words[i - 1];
-  return tokens.map((token, i) => isSpecialToken(token) ? tokenName(token) : pieceName(token, begins(i)));
+  return tokens.map((token, i) => isControl(token) ? tokenName(token) : pieceName(token, begins(i)));
 }
 
 const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;

@@ -94,8 +94,8 @@ function compareView(ctx) {
         "div",
         {},
         el("h3", {}, sideTitle(side, sideIndex)),
-        el("p", { dir: "auto", translate: "no" }, side.source),
-        el("p", { class: "hu-muted", dir: "auto", translate: "no" }, side.text),
+        el("p", { dir: "auto", translate: "no", lang: side.src.lang || null }, side.source),
+        el("p", { class: "hu-muted", dir: "auto", translate: "no", lang: side.tgt.lang || null }, side.text),
       )
     ));
   }

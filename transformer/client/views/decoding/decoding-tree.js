@@ -1,7 +1,7 @@
 // The beam search tree: a column per step, a box per token. Only the visible part is drawn, so that a wide beam
 // over a long sentence stays fast.
 
-import { ARROWS, button, clampIndex, el, tokenText } from "../../common/base.js";
+import { ARROWS, button, clampIndex, el, tokenText, wordsNode } from "../../common/base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "../../common/token-labels.js";
 import { pieceName } from "../../common/naming.js";
 import { fixed, percentText } from "../../common/numbers.js";
@@ -185,16 +185,16 @@ export function makeTree(ctx) {
         "div",
         { class: "hu-written" },
         ...pathFromRoot(tree, selected).map((i) =>
-          el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i])))
+          el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]), ctx.side.tgt.lang))
         ),
       ),
-      el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, selected)),
+      wordsNode(hypothesisText(tree, selected), ctx.side.tgt.lang, { class: "hu-hypothesis" }),
       el("dl", {}, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     );
     finishedList.replaceChildren(...ranked.map((i, rank) => {
       const content = [
         el("span", { class: "hu-number" }, fixed(tree.score[i])),
-        el("bdi", { translate: "no" }, hypothesisText(tree, i)),
+        wordsNode(hypothesisText(tree, i), ctx.side.tgt.lang),
       ];
       const select = () => {
         selectNode(i);

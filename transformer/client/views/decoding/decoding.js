@@ -1,13 +1,17 @@
 // The Decoding view: the table of decoding steps, in which another token can be forced, and the tree of a beam search.
 
-import { button, el } from "../../common/base.js";
+import { button, el, wordsNode } from "../../common/base.js";
 import { makeTree } from "./decoding-tree.js";
 import { hasExactNames, pieceName, TOKENS_NOTE } from "../../common/naming.js";
+import { fillNodes } from "../../common/sentences.js";
 import { stepTable } from "./steps.js";
 import { tokenRows, wordRows } from "../../trace/step-table.js";
 
 const WORDS_NOTE =
   "The model chooses tokens, so each percentage is the probability of the first token in which a word differs from the chosen one. “Show tokens” shows every token.";
+
+const FORCED =
+  "In step {step} you forced another token, and the model continued from it. The model's own translation: {text}";
 
 const FIGURE_WIDTH = 760; // of the exported tree, in pixels
 
@@ -41,11 +45,15 @@ function decodingView(ctx) {
     if (!ctx.side.steps.length) return node.replaceChildren(empty);
     if (empty.isConnected) node.replaceChildren(...sections);
     forcedLine.hidden = !forced || !(altered || ctx.canForce);
-    if (!forcedLine.hidden) forcedNote.textContent = noteOn(ctx, altered);
+    if (!forcedLine.hidden) forcedNote.replaceChildren(...noteOn(ctx, altered));
     const key = [(altered ?? ctx.side).id, forced, Boolean(ctx.alternatives)].join();
     if (key !== drawnKey) { // an unchanged table keeps what the reader has expanded
       table.replaceChildren(
-        stepTable(rowsOfSteps(ctx), { force, showAttention: altered ? null : showAttentionOf(ctx) }),
+        stepTable(rowsOfSteps(ctx), {
+          force,
+          showAttention: altered ? null : showAttentionOf(ctx),
+          lang: ctx.side.tgt.lang,
+        }),
       );
     }
     drawnKey = key;
@@ -72,12 +80,12 @@ function decodingView(ctx) {
 /** @param {Context} ctx @param {Side | null} altered */
 function noteOn({ side, secondKind, state }, altered) {
   if (altered) {
-    return `In step ${parseInt(state.force) + 1} you forced another token, and the model continued from it. ` +
-      `The model's own translation: ${side.text}`;
+    const text = wordsNode(side.text, side.tgt.lang);
+    return fillNodes(FORCED, { step: String(parseInt(state.force) + 1), text });
   }
   return secondKind === "refused"
-    ? "This token cannot be forced; the message above the tabs says why."
-    : "Translating again with the token you chose …";
+    ? ["This token cannot be forced; the message above the tabs says why."]
+    : ["Translating again with the token you chose …"];
 }
 
 // The rows of the table: whole words if their alternatives are known, else tokens with the names that the explorer shows.

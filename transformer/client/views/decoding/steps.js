@@ -7,11 +7,11 @@ import { percentText } from "../../common/numbers.js";
 const FIRST_CANDIDATES = 3; // candidates of a step until the reader expands it
 const MAX_INPUT_TOKENS = 9; // maximum tokens of the decoder's input, the last ones
 
-export const chip = (text) => el("span", { class: "hu-chip" }, tokenText(text));
+export const chip = (text, lang = "") => el("span", { class: "hu-chip" }, tokenText(text, lang));
 
 // `actions.force(step, id)` is called to force a candidate, `actions.showAttention(step)` to show a step's attention; without
-// one of them there is no button for it.
-/** @param {import("../../trace/step-table.js").TableRow[]} steps @param {{ force?: Function, showAttention?: Function }} actions */
+// one of them there is no button for it. `lang` is the code of the translation's language.
+/** @param {import("../../trace/step-table.js").TableRow[]} steps @param {{ force?: Function, showAttention?: Function, lang?: string }} actions */
 export function stepTable(steps, actions) {
   const body = el("tbody");
   const maxCandidates = Math.max(...steps.map((step) => step.candidates.length));
@@ -37,12 +37,15 @@ function stepRow(step, count, actions) {
   const isChosen = (candidate) => candidate.id === step.chosen.id && candidate.step === step.chosen.step;
   const force = actions.force && step.canForce &&
     ((candidate) => actions.force(candidate.step ?? step.first, candidate.id));
-  const rows = listed.map((candidate) => candidateBar(candidate, isChosen(candidate), force));
-  if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force));
-  const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
+  const rows = listed.map((candidate) => candidateBar(candidate, isChosen(candidate), force, actions.lang));
+  if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force, actions.lang));
+  const input = step.input.slice(-MAX_INPUT_TOKENS).map((token) => chip(token, actions.lang));
   if (step.input.length > MAX_INPUT_TOKENS) {
     const omitted = step.input.length - MAX_INPUT_TOKENS;
-    input.unshift(chip(step.input[0]), el("span", { class: "hu-label" }, omitted > 1 ? `… ${omitted - 1} more …` : ""));
+    input.unshift(
+      chip(step.input[0], actions.lang),
+      el("span", { class: "hu-label" }, omitted > 1 ? `… ${omitted - 1} more …` : ""),
+    );
   }
   return el(
     "tr",
@@ -53,7 +56,7 @@ function stepRow(step, count, actions) {
     el(
       "td",
       { class: "hu-chosen" },
-      chip(step.chosen.token),
+      chip(step.chosen.token, actions.lang),
       ...notesOf(step),
       actions.showAttention ? attentionButton(step, actions.showAttention) : null,
     ),
@@ -71,12 +74,12 @@ function attentionButton({ step, first }, showAttention) {
   return button("attention", () => showAttention(first), { class: "hu-more", "aria-label": label });
 }
 
-function candidateBar(candidate, isChosen, force) {
+function candidateBar(candidate, isChosen, force, lang) {
   const { token, probability } = candidate;
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * probability}%`;
   const content = [
-    el("span", { class: "hu-name" }, tokenText(token)),
+    el("span", { class: "hu-name" }, tokenText(token, lang)),
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, percentText(probability)),
   ];

@@ -3,7 +3,7 @@
 // changed the state. `canForce`: the model can translate again with a forced token; `hasOwnSize`: the explorer has a
 // button for the larger size, which the page around it lacks.
 
-import { button, clampIndex, colours, el, listenForResize } from "../../common/base.js";
+import { button, clampIndex, colours, el, listenForResize, wordsNode } from "../../common/base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../../common/help.js";
 import { combinedHeads, matrixOf } from "../../common/matrix.js";
 import { MEASURES, sinkNote } from "../../common/measures.js";
@@ -54,7 +54,10 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   const note = el("p", { class: "hu-note" });
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
   const dataTable = makeDataTable(() => view());
-  const notableHeads = makeNotableHeads((changes) => set(changes));
+  const notableHeads = makeNotableHeads(
+    (changes) => set(changes),
+    (text, sentence) => wordsNode(text, store.sides[0][sentence === "s" ? "src" : "tgt"].lang),
+  );
   let headNotices = null; // of the current trace, computed when they are first needed
   let getNotices = () => headNotices;
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
@@ -114,10 +117,12 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     return openViews.get(state.view);
   }
 
-  // `registerParts(store, header)` registers the parts of a file that are unpacked later.
-  function show(bytes, registerParts = null) {
+  // `registerParts(store, header)` registers the parts of a file that are unpacked later; `languages` are the codes of the
+  // source's and the target's language of every side.
+  /** @param {Uint8Array} bytes @param {any} [registerParts] @param {string[][]} [languages] */
+  function show(bytes, registerParts = null, languages = []) {
     const previousSource = store.sides[0]?.source;
-    const { header, isSameTrace } = store.load(bytes);
+    const { header, isSameTrace } = store.load(bytes, languages);
     registerParts?.(store, header);
     const [side] = store.sides;
     if (!isSameTrace) headNotices = null;

@@ -5,8 +5,8 @@ import { hasExactNames, headName } from "../../common/naming.js";
 import { KINDS } from "../../common/head-codes.js";
 
 // `openState(changes)` is called with the state of the explorer that shows the head.
-/** @param {(changes: Partial<State>) => void} openState */
-export function makeNotableHeads(openState) {
+/** @param {(changes: Partial<State>) => void} openState @param {(text: string, sentence: "s" | "t") => Node} wordOf */
+export function makeNotableHeads(openState, wordOf) {
   const list = el("ul", {});
   const node = el("section", { class: "hu-callout hu-notices", "aria-label": "What to notice in this sentence" }, list);
 
@@ -26,9 +26,7 @@ export function makeNotableHeads(openState) {
     node.hidden = !notableHeads.length;
     list.replaceChildren(...notableHeads.map(({ segments, state: changes }) => {
       const name = `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`;
-      const text = segments.map((
-        [part, word],
-      ) => (word ? el("strong", {}, el("bdi", { translate: "no" }, part)) : part));
+      const text = segments.map(([part, sentence]) => sentence ? el("strong", {}, wordOf(part, sentence)) : part);
       return el("li", {}, ...text, " ", button(name, () => openState(changes), { class: null }));
     }));
   }

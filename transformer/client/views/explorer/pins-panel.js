@@ -1,7 +1,7 @@
 // The panel to pin a word: the words of both sentences as buttons, and for the pinned word all heads coloured
 // by their attention to or from it, strongest first.
 
-import { button, clampIndex, el, moveInGrid, rampLevel } from "../../common/base.js";
+import { button, clampIndex, el, moveInGrid, rampLevel, wordsNode } from "../../common/base.js";
 import { makeBar } from "../../common/legend.js";
 import { headGrid } from "../grids/all-heads.js";
 import { sideGrid } from "../grids/grid-data.js";
@@ -98,7 +98,7 @@ export function makePins(ctx) {
         ctx.set({ pin: currentTarget.getAttribute("aria-pressed") === "true" ? "" : pinOf(word) });
       };
       const title = word.members.length > 1 ? `${word.members.length} tokens. ${COUNTING_NOTE}` : null;
-      return button(el("bdi", { translate: "no" }, word.label), togglePin, {
+      return button(wordOf(word.label, word.sentence), togglePin, {
         class: "hu-pinword",
         "data-pin": pinOf(word),
         title,
@@ -158,8 +158,17 @@ export function makePins(ctx) {
     };
   }
 
-  const description = (headWeight, { label }) =>
-    `${attentionText(headWeight, label).map(([text]) => text).join(" ")}${
+  const wordOf = (text, sentence) => wordsNode(text, ctx.side[sentence === "s" ? "src" : "tgt"].lang);
+
+  // Texts separated by spaces.
+  const attentionNodes = (headWeight, pinned, wholeSentence = false) =>
+    attentionText(headWeight, pinned, wholeSentence).flatMap(([text, sentence], i) => [
+      ...(i ? [" "] : []),
+      sentence ? el("em", {}, wordOf(text, sentence)) : text,
+    ]);
+
+  const description = (headWeight, pinned) =>
+    `${attentionText(headWeight, pinned).map(([text]) => text).join(" ")}${
       headWeight.weight > 0 ? `, ${weightText(headWeight)}` : ""
     }`;
 
@@ -173,7 +182,7 @@ export function makePins(ctx) {
         ]
         : [
           "There is no attention between ",
-          el("strong", {}, el("bdi", { translate: "no" }, pinned.label)),
+          el("strong", {}, wordOf(pinned.label, pinned.sentence)),
           " and another word in this direction. Choose the other direction.",
         ]),
     );
@@ -193,11 +202,3 @@ export function makePins(ctx) {
 
 // Shows 1 only if the weight is exactly 1.
 const weightText = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
-
-// Texts separated by spaces; <bdi> keeps right-to-left words from reordering the sentence.
-const attentionNodes = (headWeight, { label }, wholeSentence = false) =>
-  attentionText(headWeight, label, wholeSentence)
-    .flatMap((
-      [text, word],
-      i,
-    ) => [...(i ? [" "] : []), word ? el("em", {}, el("bdi", { translate: "no" }, text)) : text]);

@@ -3,7 +3,7 @@
 import { allHeads, rowsAreRead } from "../../common/matrix.js";
 
 /** @typedef {{ sentence: "s" | "t", word: number, label: string, members: number[] }} Pinned */
-/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string, isRead: boolean }} PinAttention `isRead`: the row is that of the position that reads the word */
+/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string, otherSentence: "s" | "t", isRead: boolean }} PinAttention `isRead`: the row is that of the position that reads the word */
 
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
@@ -65,7 +65,17 @@ function headAttention(side, pinned, kind, directions, isRead, { layer, head }) 
     const index = (layer * side.n_heads + head) * words + word;
     const { rows, columns, writes } = side.labels(kind);
     const labels = way === "from" ? columns : isWritten ? writes : rows;
-    return { kind, layer, head, way, weight: weights[index], other: labels.plain_labels[others[index]], isRead };
+    const other = labels.plain_labels[others[index]];
+    return {
+      kind,
+      layer,
+      head,
+      way,
+      weight: weights[index],
+      other,
+      otherSentence: labels === side.src ? "s" : "t",
+      isRead,
+    };
   });
   return attentions.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
 }
@@ -97,12 +107,14 @@ export function pinnedTokens(side, state) {
   );
 }
 
-// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]. With `isFullSentence` it adds
-// that in cross-attention a word attends when it is written, or when it is read.
-/** @param {PinAttention} attention @param {string} label @returns {[string, boolean][]} */
-export function attentionText({ way, other, kind, weight, isRead }, label, isFullSentence = false) {
-  if (!(weight > 0)) return [["no other word", false]];
+// "parapluie attends to umbrella" as [text, the sentence of a word]. With `isFullSentence` it adds that in cross-attention
+// a word attends when it is written, or when it is read.
+/** @param {PinAttention} attention @param {Pick<Pinned, "label" | "sentence">} pinned @returns {Notice["segments"]} */
+export function attentionText({ way, other, otherSentence, kind, weight, isRead }, pinned, isFullSentence = false) {
+  if (!(weight > 0)) return [["no other word", ""]];
   const atRow = isRead ? "attends, when it is read, to" : "attends, when it is written, to";
   const verb = isFullSentence && kind === "cross" ? atRow : "attends to";
-  return way === "to" ? [[other, true], [verb, false], [label, true]] : [[label, true], [verb, false], [other, true]];
+  /** @type {Notice["segments"]} */
+  const [first, last] = [[other, otherSentence], [pinned.label, pinned.sentence]];
+  return way === "to" ? [first, [verb, ""], last] : [last, [verb, ""], first];
 }

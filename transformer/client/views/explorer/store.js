@@ -17,7 +17,9 @@ export function makeStore(onArrive) {
   const parts = new Map();
   const laterParts = new Map();
 
-  function load(bytes) {
+  // `languages`: codes of the source's and the target's language of every side.
+  /** @param {Uint8Array} bytes @param {string[][]} [languages] */
+  function load(bytes, languages = []) {
     const { header, parts: newParts } = unpack(bytes);
     const isSameTrace = sides.length === header.sides.length &&
       sides.every((side, i) => side.digest === header.sides[i].id);
@@ -26,7 +28,9 @@ export function makeStore(onArrive) {
       laterParts.clear();
     }
     for (const [name, part] of newParts) parts.set(name, part);
-    if (!isSameTrace) sides = header.sides.map((sideHeader, number) => makeSide(sideHeader, number, part));
+    if (!isSameTrace) {
+      sides = header.sides.map((sideHeader, number) => makeSide(sideHeader, number, part, languages[number] ?? []));
+    }
     if (!isSameTrace) pairs = pairsOf(sides);
     return { header, isSameTrace };
   }
@@ -67,12 +71,12 @@ function pairsOf([first, second]) {
   };
 }
 
-/** @param {any} description from the header @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
-function makeSide(description, number, part) {
+/** @param {any} description from the header @param {number} number @param {(name: string) => Part | null} part @param {string[]} languages @returns {Side} */
+function makeSide(description, number, part, [sourceLang = "", targetLang = ""]) {
   const trace = unpackTrace(description, (name) => /** @type {any} */ (part(`${number}.${name}`)));
-  const [src, tgt, predicted] = [trace.srcTokens, trace.tgtTokens, trace.predictedTokens].map((tokens) =>
-    withNames(labelsOf(tokens))
-  );
+  const labels = (tokens, lang) => withNames({ ...labelsOf(tokens), lang });
+  const src = labels(trace.srcTokens, sourceLang);
+  const [tgt, predicted] = [trace.tgtTokens, trace.predictedTokens].map((tokens) => labels(tokens, targetLang));
 
   // { values: Float32Array(rows · columns), top } of one head.
   function weights(kind, layer, head) {

@@ -1,11 +1,13 @@
 // The text field of the first page. Input is reported after a short pause, and the server's text never replaces
 // what is being typed.
 
-import { button, el } from "../../common/base.js";
+import { button, el, wordsNode } from "../../common/base.js";
+import { fillNodes } from "../../common/sentences.js";
 import { listenForText } from "../../common/text-field.js";
 
 const MISTAKES = "This model is small, and its mistakes are the interesting part. Hard sentences:";
 const BUSY_DELAY_MS = 100; // ms after the last key, while another text is being translated
+const UNKNOWN = "Not in the vocabulary: {words}. The model reads “▯” (an unknown token) instead.";
 
 // `onInput()` is called at every key, `onText()` for a new text to translate, `onDepth(name)` for another depth of the page.
 // `isIdle()`: whether a text would be translated at once.
@@ -26,7 +28,12 @@ export function makeField({ onInput, onText, onDepth, isIdle }) {
     "aria-label": "Sentences to try",
     translate: "no",
   });
-  const mistakes = el("div", { class: "hu-glance-examples hu-glance-mistakes", role: "group", "aria-label": MISTAKES });
+  const mistakes = el("div", {
+    class: "hu-glance-examples hu-glance-mistakes",
+    role: "group",
+    "aria-label": MISTAKES,
+    translate: "no",
+  });
   const shelf = el("div", { class: "hu-glance-shelf" }, el("p", { class: "hu-label" }, MISTAKES), mistakes);
   const depths = el("div", { class: "hu-segments hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
@@ -70,7 +77,7 @@ export function makeField({ onInput, onText, onDepth, isIdle }) {
   function draw(data, fromServer) {
     name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
     area.placeholder = data.hint;
-    if (data.languages[0]) area.lang = data.languages[0];
+    area.lang = examples.lang = mistakes.lang = data.languages[0];
     if (fromServer && !typing.isPending && area.value !== data.typed) area.value = data.typed;
     const allExamples = JSON.stringify([data.examples, data.mistakes]);
     if (allExamples !== shownExamples) {
@@ -83,10 +90,9 @@ export function makeField({ onInput, onText, onDepth, isIdle }) {
     [...depths.children].forEach((depth, i) =>
       depth.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))
     );
-    const unknownNote = data.unknown.length
-      ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.`
-      : "";
-    problem.textContent = data.problem || unknownNote;
+    const words = wordsNode(data.unknown.join(", "), data.languages[0]);
+    const unknownNote = data.unknown.length ? fillNodes(UNKNOWN, { words }) : [];
+    problem.replaceChildren(...(data.problem ? [data.problem] : unknownNote));
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));
     markExample();
     fitHeight();

@@ -1,7 +1,7 @@
 // The animation of the first page: its timing, the bands, the sentence about each step, the alternatives and
 // the playback buttons.
 
-import { button, el } from "../../common/base.js";
+import { button, el, wordsNode } from "../../common/base.js";
 import { decidingNodes } from "./glance-deciding.js";
 import { wholePercent } from "../../common/numbers.js";
 
@@ -152,8 +152,8 @@ export function makePlayback({ force, undo, toggle, go, switchOff }) {
     return parts.map((part) => {
       if (typeof part === "string") return part;
       return "target" in part
-        ? el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(data.words[part.target].text)))
-        : el("em", {}, el("bdi", { translate: "no" }, withoutPunctuation(data.source[part.source])));
+        ? el("strong", {}, targetWord(data, data.words[part.target].text))
+        : el("em", {}, wordsNode(withoutPunctuation(data.source[part.source]), data.languages[0]));
     });
   }
 
@@ -163,7 +163,7 @@ export function makePlayback({ force, undo, toggle, go, switchOff }) {
     const hint = `Hover over a word to see what the marked head attends to ${time}; click it to see how it was chosen.`;
     if (describedWord < 0) return [hint];
     const { text, p } = data.words[describedWord];
-    const word = el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(text)));
+    const word = el("strong", {}, targetWord(data, text));
     return [hint, " It is least certain of ", word, ` (${wholePercent(p)}).`];
   }
 
@@ -181,7 +181,7 @@ export function makePlayback({ force, undo, toggle, go, switchOff }) {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * alternative.p, 2)}%`;
         const [text, percent] = [withoutPunctuation(alternative.text), wholePercent(alternative.p)];
-        const content = [el("bdi", { translate: "no" }, text), el("span", { class: "hu-label" }, percent), share];
+        const content = [targetWord(data, text), el("span", { class: "hu-label" }, percent), share];
         return button(content, () => force(alternative), {
           class: "hu-glance-alternative",
           "aria-label": `Write ${text} instead, ${percent}`,
@@ -196,11 +196,7 @@ export function makePlayback({ force, undo, toggle, go, switchOff }) {
       "p",
       { class: "hu-glance-undo" },
       "You forced ",
-      el(
-        "strong",
-        {},
-        el("bdi", { translate: "no" }, withoutPunctuation(data.words[data.forced_word]?.text || "a word")),
-      ),
+      el("strong", {}, targetWord(data, data.words[data.forced_word]?.text || "a word")),
       "; the model chose the words after it. ",
       button("Back to the model's own words", undo),
     );
@@ -208,3 +204,5 @@ export function makePlayback({ force, undo, toggle, go, switchOff }) {
 
   return { node, draw };
 }
+
+const targetWord = (data, text) => wordsNode(withoutPunctuation(text), data.languages[1]);

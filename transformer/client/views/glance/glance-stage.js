@@ -1,7 +1,7 @@
 // The first page's picture of a translation: source words, the target words below, and attention bands that grow
 // between them. Every source word has a colour; a target word has that of the source word with its greatest weight.
 
-import { button, colours, el, listenForPointing, svgNode } from "../../common/base.js";
+import { button, colours, el, listenForPointing, svgNode, wordsNode } from "../../common/base.js";
 import { wholePercent } from "../../common/numbers.js";
 import { mistakeIn } from "./glance-least.js";
 import { bandsOf, leastCertain, strongest } from "./glance-playback.js";
@@ -86,7 +86,7 @@ export function makeGlanceStage({ go, onHover }) {
       onHover();
     };
     const choose = () => (row === "target" ? go(i) : hover(true));
-    const node = button(el("bdi", { translate: "no" }, text), choose, { class: "hu-glance-word" });
+    const node = button(wordsNode(text), choose, { class: "hu-glance-word" });
     listenForPointing(node, hover);
     node.addEventListener("keydown", (event) => moveFocus(event, row, i));
     return node;

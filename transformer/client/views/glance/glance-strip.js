@@ -2,7 +2,7 @@
 // head, or the whole layer at the left, off or on again. `point(head)` is called with { layer, head } or null,
 // `toggle(off)` with the heads that are off, as in the address.
 
-import { argmax, button, el } from "../../common/base.js";
+import { argmax, button, el, wordsNode } from "../../common/base.js";
 import { withoutPunctuation } from "./glance-playback.js";
 import { headOfCode, readOff, writeOff } from "../../common/head-codes.js";
 import { shortName } from "../../common/naming.js";
@@ -105,7 +105,7 @@ function stripGrid({ n_layers, n_heads, layer, head, words, source, head_weights
 // What the heads that are off did to the translation, or what to do when all are on. `original_words` are the
 // words of the translation with all heads.
 /** @returns {(string | Node)[]} */
-function effectNodes({ original_words: originalWords, words }, headsOff) {
+function effectNodes({ original_words: originalWords, words, languages: [, lang] }, headsOff) {
   if (!headsOff.size) {
     return [
       "Each small picture is a head: a row for each translated word, darker where it attends more. Point at one to see its bands; click it, or a layer's number, to switch it off.",
@@ -117,9 +117,9 @@ function effectNodes({ original_words: originalWords, words }, headsOff) {
   if (!change.isSame) {
     return [
       `Without ${shownNames} the translation is now `,
-      quoted(words),
+      quoted(words, lang),
       ". With all heads it is ",
-      quoted(originalWords),
+      quoted(originalWords, lang),
       ".",
     ];
   }
@@ -127,12 +127,12 @@ function effectNodes({ original_words: originalWords, words }, headsOff) {
   if (!percents) return [`Without ${shownNames} the translation is the same, with the same probabilities.`];
   return [
     `Without ${shownNames} the translation is the same. What changed most is the probability of `,
-    el("strong", {}, el("bdi", { translate: "no" }, withoutPunctuation(change.text))),
+    el("strong", {}, wordsNode(withoutPunctuation(change.text), lang)),
     `: ${percents[0]} with all heads, ${percents[1]} now.`,
   ];
 }
 
-const quoted = (words) => el("q", {}, el("bdi", { translate: "no" }, words.map(({ text }) => text).join(" ")));
+const quoted = (words, lang) => el("q", {}, wordsNode(words.map(({ text }) => text).join(" "), lang));
 
 function headNamesOf(headsOff) {
   if (headsOff.size > MAX_NAMES) return `these ${headsOff.size} heads`;

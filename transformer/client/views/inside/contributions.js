@@ -29,12 +29,15 @@ export function contributionsView(container, report) {
 
   function show(data) {
     ({ header, parts } = data);
-    const entry = (text, i) => ({ text, written: header.writes ? header.writes[i] : null, dim: false });
+    const [sourceLang, targetLang] = header.languages ?? ["", ""];
+    const lang = header.kind === "encoder" ? sourceLang : targetLang;
+    const columnLang = header.kind === "decoder" ? targetLang : sourceLang;
+    const entry = (text, i) => ({ text, written: header.writes ? header.writes[i] : null, dim: false, lang });
     const causal = header.kind === "decoder";
     m = {
       kind: header.kind,
       rows: header.rows.map(entry),
-      columns: header.columns.map((text) => ({ text, dim: false })),
+      columns: header.columns.map((text) => ({ text, dim: false, lang: columnLang })),
       nRows: header.rows.length,
       nColumns: header.columns.length,
       masked: (row, column) => causal && column > row,
@@ -69,8 +72,9 @@ export function contributionsView(container, report) {
 
   function namesOf(position) {
     const entry = m.rows[position.row];
-    const writes = entry.written === null ? [] : [" (writes ", tokenText(entry.written), ")"];
-    return [tokenText(entry.text), ...writes, " attends to ", tokenText(m.columns[position.column].text)];
+    const writes = entry.written === null ? [] : [" (writes ", tokenText(entry.written, entry.lang), ")"];
+    const column = m.columns[position.column];
+    return [tokenText(entry.text, entry.lang), ...writes, " attends to ", tokenText(column.text, column.lang)];
   }
 
   // Describe the hovered cell, or else the selected one, below the tables.

@@ -2,7 +2,7 @@
 // step.
 
 import { argmax, clampIndex } from "../../common/base.js";
-import { hasExactNames, isSpecialToken, tokenName } from "../../common/naming.js";
+import { hasExactNames, tokenName } from "../../common/naming.js";
 import { fixed, showWeight } from "../../common/numbers.js";
 
 const MAX_VALUE_STRIPS = 5; // values drawn as a strip of their own; the others are summed
@@ -85,7 +85,7 @@ function openingRow({ shape, values }, kind, { rows: queries, columns: keys }) {
   const dullness = Array.from({ length: rows }, (_, row) => {
     const shares = softmaxOf(values.subarray(row * count, (row + 1) * count), kind === "decoder" ? row + 1 : count);
     const top = argmax(shares);
-    const isSpecial = isSpecialToken(queries.tokens[row]) || isSpecialToken(keys.tokens[top]);
+    const isSpecial = queries.special[row] || keys.special[top];
     const isItself = kind !== "cross" && top === row;
     return Math.abs(shares[top] - CLEAR_SHARE) + Number(isSpecial || isItself);
   });
@@ -95,7 +95,10 @@ function openingRow({ shape, values }, kind, { rows: queries, columns: keys }) {
 // The six steps: a title of strings and tokens, a sentence, and a comparison with the trace.
 /** @param {Side} side */
 export function calculationSteps(w, side) {
-  const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
+  const [query, key] = [[w.labels.rows, w.row], [w.labels.columns, w.column]].map(([labels, i]) => ({
+    token: labels.names[i],
+    lang: labels.lang,
+  }));
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.visibleCount;
   const checkOf = (formula, computed, traceValue) => ({

@@ -149,7 +149,7 @@ export function makeKeyBars(ctx, calculation, choose) {
     const masked = hovered >= w.visibleCount;
     stage.showTooltip(
       [
-        el("strong", {}, tokenText(w.labels.columns.names[hovered])),
+        el("strong", {}, tokenText(w.labels.columns.names[hovered], w.labels.columns.lang)),
         el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
         el("span", {}, `weight ${fixed(w.shares[hovered])}`),
       ],
@@ -256,18 +256,19 @@ function drawKeyNames(ctx, pen, layout, w, hovered) {
   });
 }
 
-// Tokens as radio buttons that wrap. `isMasked(i)` is whether token i is masked; `writes` has the token that
-// each one writes next.
+// Tokens as radio buttons that wrap. `isMasked(i)` is whether token i is masked; `writes` has the tokens that are written
+// next.
 export function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
   const node = el("div", {}, el("span", { class: "hu-label" }, label), list);
   let drawnKey = "";
+  /** @param {string} key @param {Labels} tokens @param {number} chosen @param {(i: number) => boolean} isMasked @param {Labels | null} [writes] */
   function draw(key, tokens, chosen, isMasked, writes = null) {
     if (key !== drawnKey) {
       drawnKey = key;
-      list.replaceChildren(...tokens.map((token, i) => {
-        const next = writes ? [el("span", { class: "hu-next" }, " → ", tokenText(writes[i]))] : [];
-        return button([tokenText(token), ...next], () => choose(i), { role: "radio", class: "hu-choice" });
+      list.replaceChildren(...tokens.names.map((token, i) => {
+        const next = writes ? [el("span", { class: "hu-next" }, " → ", tokenText(writes.names[i], writes.lang))] : [];
+        return button([tokenText(token, tokens.lang), ...next], () => choose(i), { role: "radio", class: "hu-choice" });
       }));
     }
     [...list.children].forEach((choice, i) => {

@@ -51,10 +51,12 @@ function queryKeyView(ctx) {
     if (!w) return empty.replaceChildren(...missingNotice(ctx, storedVectors));
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
-    queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
-    keys.draw(`${ctx.side.id} ${w.kind}`, columns.names, w.column, (j) => j >= w.visibleCount);
+    queries.draw(`${ctx.side.id} ${w.kind}`, rows, w.row, () => false, writes);
+    keys.draw(`${ctx.side.id} ${w.kind}`, columns, w.column, (j) => j >= w.visibleCount);
     calculationSteps(w, ctx.side).forEach(({ title, text, check }, i) => {
-      parts[i].title.replaceChildren(...title.map((part) => (part.token === undefined ? part : tokenText(part.token))));
+      parts[i].title.replaceChildren(
+        ...title.map((part) => (part.token === undefined ? part : tokenText(part.token, part.lang))),
+      );
       parts[i].text.textContent = text;
       parts[i].check.replaceChildren(...(check ? [el("b", {}, check.matches ? "✓ " : "≠ "), check.text] : []));
       parts[i].check.classList.toggle("hu-differs", Boolean(check && !check.matches));
