@@ -54,10 +54,11 @@ def sentence_field(model: Model) -> None:
         ):
             st.caption(frame.plain(state.view().text))
     if unknown := unknown_words(model, state.view().text):
-        st.caption(
-            f"Not in the vocabulary: {frame.plain(', '.join(unknown))}. The model reads "
-            f"{_unknown_token_text()} instead."
-        )
+        with st.container(key="unknown-words"):
+            st.caption(
+                f"Not in the vocabulary: {frame.plain(', '.join(unknown))}. The model reads "
+                f"{_unknown_token_text()} instead."
+            )
 
 
 def _training_facts(model: Model) -> None:

@@ -1,9 +1,10 @@
-// Keeps the browser's page translation away from what Streamlit draws of a model or a visitor: charts, tables, programs and
-// fields. Text that our own code draws is marked where it is made.
+// Keeps the browser's page translation away from what Streamlit draws of a model or a visitor: charts, tables, programs,
+// fields and sentences. Text that our own code draws is marked where it is made.
 
-const KEPT = ["stPlotlyChart", "stDataFrame", "stCode", "stTextInputRootElement", "stTextAreaRootElement"].map((name) =>
-  `[data-testid=${name}]:not([translate])`
-).join();
+const PARTS = ["stPlotlyChart", "stDataFrame", "stCode", "stTextInputRootElement", "stTextAreaRootElement"];
+const KEYS = ["example", "whole-sentence", "full-sentence-on-phone", "unknown-words"]; // of ui/widgets/controls.py
+const KEPT = [...PARTS.map((name) => `[data-testid=${name}]`), ...KEYS.map((key) => `.st-key-${key}`)]
+  .map((selector) => `${selector}:not([translate])`).join();
 
 // Marks what is there and what is added later; returns a function that ends this.
 export function keepWords(root = document.body) {

@@ -52,10 +52,10 @@ export function figure1View(container, report) {
       box.setAttribute("role", "button");
       box.setAttribute("aria-label", [box.dataset.name, hint, location].filter(Boolean).join(", "));
       const hintNode = box.querySelector(".hu-box-hint");
-      if (hintNode) hintNode.textContent = shortened(hint, MAX_HINT_LENGTH);
+      if (hintNode) setWords(hintNode, shortened(hint, MAX_HINT_LENGTH));
     }
     for (const node of drawing.querySelectorAll(".hu-tokens")) {
-      node.textContent = shortened(header.words[node.dataset.side], MAX_WORDS_LENGTH);
+      setWords(node, shortened(header.words[node.dataset.side], MAX_WORDS_LENGTH));
     }
     if (!header.layers) return;
     const [count, chosen] = header.layers;
@@ -160,4 +160,10 @@ function scrollIntoView(className) {
   const element = document.querySelector(`.${className}`);
   const top = element?.getBoundingClientRect().top;
   if (top < NAVIGATION_HEIGHT || top > globalThis.innerHeight * 0.7) element.scrollIntoView({ block: "start" });
+}
+
+// Words of the model, which page translators leave alone.
+function setWords(node, text) {
+  node.setAttribute("translate", "no");
+  node.textContent = text;
 }
