@@ -1,7 +1,7 @@
 """No page translator of a browser may touch the words of the model and the visitor.
 
-A walk through the nodes of a page, those in shadow roots too, finds words of the sentence and of its
-translation that are in no element with `translate="no"`, and the language of those that are.
+A walk through the nodes of a page, those in shadow roots too, finds words of the sentence and of
+its translation that are in no element with `translate="no"`, and the language of those that are.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ WALK = """
   };
   const check = (node, text) => {
     const word = words.find((each) => text.toLowerCase().includes(each));
-    if (word) found.push([word, inherited(node, "translate"), inherited(node, "lang"), text.trim()]);
+    const [translate, lang] = ["translate", "lang"].map((name) => inherited(node, name));
+    if (word) found.push([word, translate, lang, text.trim()]);
   };
   const walk = (node) => {
     if (node.nodeType === Node.TEXT_NODE) check(node, node.data);
@@ -40,7 +41,8 @@ WALK = """
       if (node.getAttribute?.(name)) check(node, node.getAttribute(name));
     }
     if (/^(SCRIPT|STYLE)$/.test(node.nodeName)) return;
-    for (const child of [...node.childNodes, ...(node.shadowRoot ? [node.shadowRoot] : [])]) walk(child);
+    for (const child of node.childNodes) walk(child);
+    if (node.shadowRoot) walk(node.shadowRoot);
   };
   walk(document.body);
   return found;

@@ -1,10 +1,10 @@
 // The line below the picture of a translation: its least certain word, which is marked in the picture, and what is wrong
 // with the translation, if that is known.
 
-import { button, el } from "../../common/base.js";
+import { button, el, wordsNode } from "../../common/base.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
 import { wholePercent } from "../../common/numbers.js";
-import { fill } from "../../common/sentences.js";
+import { fillNodes } from "../../common/sentences.js";
 import { leastCertain, withoutPunctuation } from "./glance-playback.js";
 
 const LEAST = "{word}: {share}, least certain";
@@ -25,7 +25,7 @@ export function mistakeIn({ mistakes = [], text, words }) {
 /** @param {(word: number) => void} ask */
 export function makeLeast(ask) {
   let [word, isAsked] = [-1, false];
-  const least = el("bdi", { translate: "no" });
+  const least = el("span", {});
   const question = el("span", { class: "hu-why" }, WHY);
   const why = button([least, question], () => ask(isAsked ? -1 : word), { class: "hu-button hu-least-button" });
   const wrong = el("p", { class: "hu-glance-mistake", role: "note" });
@@ -45,7 +45,8 @@ export function makeLeast(ask) {
     wrong.replaceChildren(...(mistake ? markdownNodes(mistake.note) : []));
     if (word < 0) return;
     const { text, p } = data.words[word];
-    least.textContent = fill(LEAST, { word: withoutPunctuation(text), share: wholePercent(p) });
+    const shownWord = wordsNode(withoutPunctuation(text), data.languages[1]);
+    least.replaceChildren(...fillNodes(LEAST, { word: shownWord, share: wholePercent(p) }));
   }
   return { node, draw };
 }
