@@ -68,7 +68,7 @@ def trainer_page(footer: str) -> str:
 
 def clinic_page(footer: str) -> str:
     """Return the bug clinic of the static site; `footer` is Markdown."""
-    sheets = ("app/trainer/trainer", "app/clinic/clinic")
+    sheets = ("app/trainer/trainer", "app/clinic/symptoms", "app/clinic/clinic")
     return _page(CLINIC_TITLE, "hu-clinic", footer, "learn.html", sheets, "app/clinic")
 
 

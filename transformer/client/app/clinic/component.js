@@ -5,7 +5,7 @@ import { streamlitComponent } from "../../common/mount.js";
 import { openClinic } from "./view.js";
 
 const grids = "../../views/grids/all-heads.css";
-const sheets = ["../../common/base.css", grids, "../trainer/trainer.css", "./clinic.css"];
+const sheets = ["../../common/base.css", grids, "../trainer/trainer.css", "./symptoms.css", "./clinic.css"];
 const texts = sheets.map(async (path) => (await fetch(new URL(path, import.meta.url))).text());
 export const STYLE = (await Promise.all(texts)).join("\n");
 

@@ -11,9 +11,11 @@ import { handInParts } from "./hand-in.js";
 import { makeProgress } from "./progress.js";
 import { MAX_POINTS } from "./result.js";
 import { makeSteps } from "./steps.js";
+import { symptomPicture } from "./symptoms.js";
 import { makeViews } from "./views.js";
 
 const WRITINGS = 3;
+const LEGEND = "Each picture: the loss of the case, beside that of a correct run (dotted), and one output.";
 const LEAD =
   "Each case trains a small Transformer in this tab with exactly one mistake in its code. Find the mistake from what you see, as you would in your own project.";
 
@@ -59,7 +61,8 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
       onSolved([]);
     };
     root.replaceChildren(
-      el("p", {}, LEAD),
+      el("p", { class: "hu-clinic-lead" }, LEAD),
+      el("p", { class: "hu-note" }, LEGEND),
       el("ul", { class: "hu-clinic-list" }, ...CASES.map(listEntry)),
       ...handInParts(progress, reset),
     );
@@ -67,12 +70,14 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
 
   function listEntry(given, index) {
     const { points, hints, expected } = progress.stateOf(given.id);
-    const state = points ? `solved, ${points} of ${MAX_POINTS} points` : expected || hints ? "begun" : "";
+    const state = points ? `✓ solved, ${points} of ${MAX_POINTS} points` : expected || hints ? "begun" : "";
     return el(
       "li",
-      {},
-      button(`${index + 1}. ${given.title}`, () => showCase(given)),
-      el("span", {}, given.symptom, " ", el("span", { class: "hu-note" }, state)),
+      { class: "hu-clinic-card" },
+      symptomPicture(given.id),
+      button(`${index + 1}. ${given.title}`, () => showCase(given), { class: "hu-clinic-open" }),
+      el("p", {}, given.symptom),
+      el("p", { class: "hu-note" }, state),
     );
   }
 
