@@ -162,7 +162,7 @@ def _measure_models(page: Page, seeds: int) -> None:
 def _measure_page(page: Page, address: str) -> None:
     """Print the longest task and the frames of the page while it trains a model with 48 heads."""
     page.add_init_script(OBSERVE_PAGE)
-    page.goto(f"{address}train.html?run=n_layers%3D4%3Bsteps%3D3000")
+    page.goto(f"{address}train.html?here=n_layers%3D4%3Bsteps%3D3000")
     page.get_by_text(re.compile(r"step \d\d+ · loss")).wait_for()
     page.evaluate("observed.longest = observed.painted = 0")
     page.wait_for_timeout(1000 * PAGE_SECONDS)

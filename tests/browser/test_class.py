@@ -260,10 +260,10 @@ def test_a_lesson_is_answered_together(classroom: ClassPages) -> None:
         expect(page.locator(".hu-lesson-answer")).to_have_count(0)
     card = teacher.locator(".hu-lesson")
     expect(card).to_contain_text("2 of 2 answered")
-    expect(card.locator(".hu-lesson-option, .hu-lesson-bars")).to_have_count(0)
+    expect(card.locator(".hu-lesson-option, .hu-lesson-results")).to_have_count(0)
     card.get_by_role("button", name="Show the answers").click()
     for page in classroom:
         expect(page.locator(".hu-lesson-answer")).to_be_visible()
-        expect(page.locator(".hu-lesson-bars li")).to_contain_text(["· 1", "· 1", "· 0", "· 0"])
-        expect(page).to_have_url(re.compile(r"/\?(.*&)?lesson=umbrella(&|$)"))
+        expect(page.locator(".hu-lesson-results li")).to_contain_text(["· 1", "· 1", "· 0", "· 0"])
+        expect(page).to_have_url(re.compile(r"/learn\?(.*&)?lesson=umbrella(&|$)"))
     expect(ann.locator(".hu-lesson-answer")).to_contain_text("Not quite. You chose: sister.")

@@ -96,11 +96,14 @@ def check_train(page: Page, app: str, width: int, height: int) -> None:
     assert page_width(page) <= width
 
 
-def check_lessons(page: Page, app: str, width: int) -> None:
+def check_lessons(page: Page, app: str, width: int, height: int) -> None:
     page.goto(f"{app}/learn")
-    expect(page.locator(".hu-lessons .hu-lesson-thumbnail")).to_have_count(len(LESSONS))
+    expect(page.locator(".hu-station .hu-station-picture")).to_have_count(len(LESSONS))
     wait_for_script_run(page)
-    assert bounding_box(page.locator(".hu-lesson-thumbnail").first)["y"] <= LOWEST[width]
+    for name in ("Start the course", "Train", "Open the clinic"):
+        door = bounding_box(page.locator(".hu-learn").get_by_role("button", name=name))
+        assert door["y"] + door["height"] <= height, f"{name} is below the first screen"
+    assert bounding_box(page.locator(".hu-station-picture").first)["y"] <= LOWEST[width]
     card = page.locator(".hu-lesson")
     for lesson in ("umbrella", "infinity"):  # asked by JavaScript, by Python
         page.goto(f"{app}/learn?lesson={lesson}")
@@ -110,7 +113,6 @@ def check_lessons(page: Page, app: str, width: int) -> None:
         assert bounding_box(card.locator(".hu-lesson-picture"))["y"] <= LOWEST[width]
         expect(card.locator(".hu-marked")).to_have_count(0)
         assert answer_if_asked(page), f"{lesson} asks nothing"
-        card.get_by_text("Show the question again").click()
         expect(card.locator(".hu-lesson-picture")).to_be_visible()
         expect(card.locator(".hu-hidden")).to_have_count(0)
         if lesson == "umbrella":
@@ -123,6 +125,7 @@ def check_card_while_scrolling(page: Page, app: str, width: int, height: int) ->
     """Check that the card of an answered lesson stays visible and leaves space for the picture."""
     page.goto(f"{app}/learn?lesson=norm")
     assert answer_if_asked(page), "norm asks nothing"
+    page.get_by_role("button", name="Open in Look inside").click()
     figure = page.locator(".st-key-inside-map")
     figure.wait_for()
     page.locator(".stMain").evaluate("(node) => node.scrollTo(0, 500)")
@@ -155,7 +158,7 @@ def test_the_first_screen_of_every_place_shows_what_it_is_about(
     check_home(page, bundled_app, width, height)
     check_depths(page, bundled_app, width)
     check_train(page, bundled_app, width, height)
-    check_lessons(page, bundled_app, width)
+    check_lessons(page, bundled_app, width, height)
     check_card_while_scrolling(page, bundled_app, width, height)
     if is_phone:
         check_sizes_for_a_finger(new_page(width, alone=True, has_touch=True), bundled_app)

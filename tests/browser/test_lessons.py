@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.live_app import wait_for_script_run
 from transformer.lessons.course import CORE
+from transformer.lessons.lesson import Lesson
 from transformer.ui.base.registry import BY_PATH, PAGES
 
 
@@ -22,8 +23,22 @@ def answer_if_asked(page: Page) -> bool:
         return False
     (options.first if options.count() else show_button).click()
     expect(card.locator(".hu-lesson-answer")).to_have_count(1)  # says whether the answer is right
-    wait_for_script_run(page)
+    wait_for_script_run(page)  # of the page that shows an answer to be found
     return True
+
+
+def open_and_return(page: Page, lesson: Lesson) -> None:
+    """Open the page that shows the answer, unless it is open, and return to the question."""
+    card = page.locator(".hu-lesson")
+    if not lesson.in_place:
+        card.get_by_role("button", name="Open in").click()
+    shown = PAGES[BY_PATH[lesson.page]]
+    expect(page.get_by_role("heading", level=1)).to_have_text(shown.heading or shown.title)
+    expect(page).to_have_url(re.compile(rf"/{lesson.page}\?(.*&)?lesson={lesson.name}(&|$)"))
+    if not lesson.in_place:
+        wait_for_script_run(page)
+        card.get_by_role("button", name="Back to the lesson").click()
+        expect(card.locator(".hu-lesson-result")).not_to_have_count(0)
 
 
 def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> None:
@@ -37,11 +52,7 @@ def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> 
         expect(card.locator(".hu-lesson-answer")).to_have_count(0)
         if answer_if_asked(page):
             n_questions += 1
-            shown = PAGES[BY_PATH[lesson.page]]
-            expect(page.get_by_role("heading", level=1)).to_have_text(shown.heading or shown.title)
-            expect(page).to_have_url(
-                re.compile(rf"/{lesson.page}\?(.*&)?lesson={lesson.name}(&|$)")
-            )
+            open_and_return(page, lesson)
             answers = "The one answer is" if n_questions == 1 else f"of {n_questions} answers"
             expect(card).to_contain_text(answers)
         card.locator(".hu-lesson-next").click()
@@ -79,6 +90,7 @@ def test_a_lesson_that_the_chosen_model_does_not_show_uses_another(
     card = page.locator(".hu-lesson")
     expect(card).to_contain_text("no head shows two neighbouring words in the opposite order")
     card.locator(".hu-lesson-option").first.click()
+    card.get_by_role("button", name="Open in All heads").click()
     expect(card).to_contain_text("Other lessons open with the chosen model again.")
     expect(page).not_to_have_url(re.compile("model=en-de"))
     card.locator(".hu-lesson-next").click()

@@ -74,9 +74,9 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     expected = en_fr.translate(TEXT, method="greedy").text
     words = page.get_by_role("group", name=re.compile("Translated words"))
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
-    page.get_by_role("link", name="Learn").click()
-    page.get_by_role("link", name="Begin: Whose umbrella?").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Learn").click()
+    page.get_by_role("button", name="Start the course").click()
+    page.locator(".hu-lesson-option").first.wait_for()
 
 
 def test_heads_are_switched_off_in_another_language_and_on_a_phone(
@@ -136,62 +136,71 @@ def test_heads_are_switched_off_in_another_language_and_on_a_phone(
             assert figure.evaluate("node => getComputedStyle(node).color") == "rgb(232, 235, 239)"
 
 
-def test_a_lesson_hides_its_answer_opens_the_live_model_and_a_film_and_links_only_to_pages(
-    site: Path, site_address: str, new_page: NewPage
+def test_lessons_ask_the_live_model_and_open_what_the_site_has(
+    site_address: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
-    picture = page.locator(".hu-lesson-picture")
+    picture, card = page.locator(".hu-lesson-picture"), page.locator(".hu-lesson")
     for width, height, lowest in ((1366, 768, 300), (390, 844, 420)):
         page.set_viewport_size({"width": width, "height": height})
         for name in ("umbrella", "infinity"):  # made in the browser, and by Python
-            page.goto(f"{site_address}lessons/{name}.html")
+            page.goto(f"{site_address}learn.html?lesson={name}")
             expect(picture.locator(".hu-hidden").first).to_be_visible()
             assert bounding_box(picture)["y"] <= lowest
-    page.locator("details.right summary").first.click()
+    card.locator(".hu-lesson-option").first.click()
     expect(picture.locator(".hu-hidden")).to_have_count(0)
+    expect(card).to_contain_text("The full app shows this in Look inside.")
+    expect(card.get_by_role("button", name="Open in")).to_have_count(0)
 
     page.set_viewport_size({"width": 1400, "height": 900})
     page.goto(f"{site_address}learn.html")
-    page.get_by_role("link", name="Begin: Whose umbrella?").click()
-    wrong = page.locator("details", has_text="Incorrect").first
-    wrong.locator("summary").click()
-    expect(wrong).to_have_attribute("open", "")
-    right = page.locator("details", has_text="✓ Correct")
-    right.locator("summary").click()
-    expect(wrong).not_to_have_attribute("open", "")  # one guess at a time
-    page.locator(".hu-lesson-panel").wait_for(state="attached")  # the model has answered
-    page.get_by_text("Show the answer").click()
-    expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Start the course").click()
+    card.locator(".hu-lesson-option", has_text="her").click()
+    expect(card.locator(".hu-lesson-answer")).to_contain_text("Correct.")
+    assert page.evaluate("document.activeElement.className").startswith("hu-lesson-answer")
+    card.get_by_role("button", name="Open in All heads").click()
     expect(page.get_by_text("Pin a word").first).to_be_visible()
-    page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text(course.CORE[1].title)
+    expect(page.locator(".hu-notices")).to_be_hidden()
+    card.get_by_role("button", name="Next").click()
+    expect(card).to_contain_text(course.CORE[1].title)
+    page.go_back()
+    expect(card).to_contain_text(course.CORE[0].title)
+    page.goto(f"{site_address}learn.html?lesson=off")  # asked on the page Try
+    page.wait_for_url(re.compile(r"index\.html\?(.*&)?lesson=off"))
+    card.get_by_role("button", name="Show the answer").click()
+    page.wait_for_url(re.compile(r"off=c\d"))
+    card.get_by_role("button", name="Check").click()
+    expect(card).to_contain_text("Correct. Without these heads the translation is")
+    page.goto(f"{site_address}learn.html?lesson=reverse")
+    card.locator(".hu-lesson-option").first.click()
+    card.get_by_role("button", name="Open in Train").click()
+    expect(page.get_by_role("button", name="Play")).to_be_visible()  # the film of its training
 
+
+def test_its_pages_link_to_each_other(site: Path, site_address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
     page.goto(site_address)
     links = page.get_by_role("navigation", name="Pages").get_by_role("link")
     places = ("app.py", "pages/learn.py", "pages/train.py")
     expect(links).to_have_text([PAGES[file].title for file in places])
     depths = page.get_by_role("group", name="How much to show").get_by_role("button")
     expect(depths).to_have_text([*PAGES["app.py"].depths.values()])
+    page.get_by_role("link", name="Bug clinic").click()
+    page.wait_for_url(f"{site_address}clinic.html*")
     links.nth(1).click()
     expect(links.nth(1)).to_have_attribute("aria-current", "page")
-
-    page.goto(f"{site_address}films/toy-copy.html")
-    expect(page.get_by_role("button", name="Play")).to_be_visible()
-    page.goto(f"{site_address}lessons/reverse.html")
-    page.get_by_text("Show the answer").click()
-    film = page.frame_locator("iframe")
-    expect(film.get_by_role("button", name="Play")).to_be_visible()
+    page.locator(".hu-learn").get_by_role("button", name="Train").click()
+    page.wait_for_url(f"{site_address}train.html*")
 
     page = new_page(320, "dark", alone=True)
-    steps = [*(site / "lessons").iterdir()]
-    assert {path.stem for path in steps} == {lesson.name for lesson in course.LESSONS}
-    for path in (site / "learn.html", *steps):
-        page.goto(site_address + path.relative_to(site).as_posix())
-        targets = "nodes => nodes.map((node) => node.href ?? node.src)"
-        for target in page.eval_on_selector_all("a, iframe, link[rel=stylesheet]", targets):
+    for name in ("index.html", "learn.html"):
+        page.goto(site_address + name)
+        page.locator(".hu-station, .hu-place-card").first.wait_for()
+        targets = "nodes => nodes.map((node) => node.href)"
+        for target in page.eval_on_selector_all("a, link[rel=stylesheet]", targets):
             file = target.partition("?")[0].removeprefix(site_address)
-            assert (site / (file or "index.html")).is_file(), f"{path.name} links to {target}"
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path.name
+            assert (site / (file or "index.html")).is_file(), f"{name} links to {target}"
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, name
 
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
     assert size <= 60_000_000  # 53 MB are the two models, 3.5 MB the films

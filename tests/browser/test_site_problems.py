@@ -63,9 +63,10 @@ def test_wrong_input_and_hostile_links_get_one_sentence_and_a_working_page(
     page.goto(f"{site_address}?depth=constructor&text={TEXT}")
     wait_until_ready(page)
     assert translation_when_finished(page) == en_fr.translate(TEXT, method="greedy").text
-    page.goto(f"{site_address}lessons/umbrella.html?model=__proto__")
-    wait_until_ready(page)
-    page.locator(".hu-lesson-panel").wait_for(state="attached")
+    page.goto(f"{site_address}learn.html?lesson=umbrella&model=__proto__")
+    page.locator(".hu-lesson-option").first.wait_for()
+    page.goto(f"{site_address}learn.html?lesson=__proto__")
+    expect(page.get_by_role("alert")).to_contain_text("There is no lesson “__proto__”.")
 
 
 def test_a_truncated_model_is_reported_and_typing_fetches_a_failed_one_again(
@@ -140,9 +141,10 @@ def test_the_site_works_where_storage_is_forbidden_and_says_so(
         expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
         page.get_by_role("button", name="All heads", exact=True).click()
         expect(page.get_by_text("Pin a word")).to_be_visible()
-        page.goto(f"{site_address}lessons/umbrella.html")
+        page.goto(f"{site_address}learn.html?lesson=umbrella")
         expect(not_stored).to_be_visible()
-        page.locator(".hu-lesson-panel").wait_for(state="attached")
+        page.locator(".hu-lesson-option").first.click()
+        expect(page.locator(".hu-lesson-answer")).to_be_visible()
         read_storage = (
             "() => { try { return localStorage.length } catch (error) { return error.name } }"
         )

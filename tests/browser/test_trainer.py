@@ -100,7 +100,7 @@ def test_a_link_trains_forks_and_reproduces(
     wait_until_finished(page, 2)
     assert [checksum(page, "without"), checksum(page, "First run")] == [sum_of_fork, sum_of_first]
 
-    page.goto(f"{address}?run=steps%3D20")
+    page.goto(f"{address}?here=steps%3D20")
     wait_until_finished(page)
     open_file(page, file)
     expect(page.get_by_text(re.compile("^step 500 ·"))).to_be_visible()  # not 20
@@ -120,7 +120,7 @@ def test_models_with_and_without_attention_are_compared(
     page = new_page(alone=True)
     models = "~0@0;model=gru_attention~0@0;model=gru"
     link = quote(f"steps=30;d_model=32;option.longest=8{models}")
-    page.goto(f"{address}?run={link}")
+    page.goto(f"{address}?here={link}")
     wait_until_finished(page, 3)
     names = [name.split(":")[0] for name in runs(page)]
     assert names == ["Transformer", "GRU with attention", "GRU without attention"]
@@ -143,7 +143,7 @@ def test_a_visitor_changes_settings_trains_on_own_pairs_and_continues_after_a_re
     address: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
-    page.goto(f"{address}?run=steps%3D50")
+    page.goto(f"{address}?here=steps%3D50")
     wait_until_finished(page)
     page.get_by_label("positions").select_option("none")
     wait_until_finished(page)
@@ -152,11 +152,11 @@ def test_a_visitor_changes_settings_trains_on_own_pairs_and_continues_after_a_re
     page.get_by_role("button", name="Start again").click()
     wait_until_finished(page)
 
-    page.goto(f"{address}?run=task%3Dfrench%3Bsteps%3D20")
+    page.goto(f"{address}?here=task%3Dfrench%3Bsteps%3D20")
     wait_until_finished(page)
 
     requests: list[str] = []
-    page.goto(f"{address}?run=task%3Dpairs%3Bsteps%3D60")
+    page.goto(f"{address}?here=task%3Dpairs%3Bsteps%3D60")
     field = page.get_by_label("Sentence pairs")
     field.fill("only one side")
     page.get_by_role("button", name="Train on these pairs").click()
@@ -167,7 +167,7 @@ def test_a_visitor_changes_settings_trains_on_own_pairs_and_continues_after_a_re
     wait_until_finished(page)
     assert not [url for url in requests if "scripts/" not in url]
 
-    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D3000")
+    page.goto(f"{address}?here=task%3Dreverse%3Bsteps%3D3000")
     expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
         timeout=TRAINING_TIMEOUT_MS
     )
@@ -194,10 +194,10 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
         ("off%3Dc9.9", "There is no head c9.9; this model has layers 1 to 2 and heads 1 to 4"),
         ("option.constructor%3D3", "The task has no option constructor"),
     ):
-        page.goto(f"{address}?run={link}")
+        page.goto(f"{address}?here={link}")
         expect(page.get_by_role("alert")).to_contain_text(problem)
-        assert page.url == f"{address}?run={link}"
-    page.goto(f"{address}?run=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
+        assert page.url == f"{address}?here={link}"
+    page.goto(f"{address}?here=task%3Dreverse%3Bsteps%3D60%3Boption.longest%3D4")
     wait_until_finished(page)
     field = page.get_by_label("Your own input")
     for text, problem in (
@@ -240,4 +240,4 @@ def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_pag
     assert "here=task%3Dreverse" in page.url
     wait_until_finished(page)
     page.get_by_role("button", name="Open in every view").click()
-    expect(page).to_have_url(re.compile("[?&]run="))
+    expect(page).to_have_url(re.compile("[?&]here="))

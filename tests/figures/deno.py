@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from transformer.api import answers
+from transformer.api.lesson_questions import lesson_case
 from transformer.api.models import Model
+from transformer.figures.packed_trace import aligner_fields
 from transformer.lessons import course
 from transformer.lessons.lesson import Lesson, Option
+from transformer.measures.registry import SITES
 from transformer.text.sentences import PARALLEL_EXAMPLES
-from transformer.ui.site.live_lessons import packed_case
 
 DENO = Path(sys.executable).with_name("deno")
 SCRIPTS = Path(__file__).parent / "scripts"
@@ -28,6 +31,9 @@ SENTENCES = tuple(
         ]
     )
 )
+
+OTHER_OWNER = {" her ": " his ", " his ": " her "}
+"""What one of the questions replaces in its sentence, to compare the translations."""
 
 
 def deno(*arguments: str) -> str:
@@ -57,6 +63,20 @@ def drawn(view: str, data: bytes | dict[str, Any], n_forced: int = 0) -> Any:
         file = Path(folder) / "data"
         file.write_bytes(content)
         return run_deno(view, str(file), str(n_forced))
+
+
+def packed_case(lesson: Lesson, model: Model, text: str, *, exact: bool = False) -> bytes:
+    """Return the trace of a sentence and what else parity.js reads, to make a question."""
+    case = lesson_case("", model, text)
+    compared = [text.replace(a, b) for a, b in OTHER_OWNER.items() if a in text]
+    scores = [f"{SITES['cross'].format(n)}hook_scores" for n in range(case.trace.n_layers)]
+    fields = {
+        "lesson": lesson.name,
+        "exact": exact,
+        "aligner": aligner_fields(model.aligner),
+        "translations": {other: case.trace_of(other).text for other in compared},
+    }
+    return answers.case_data(case.trace, scores, fields)
 
 
 def lesson_replies(cases: Sequence[bytes]) -> list[dict[str, Any]]:

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.figures.deno import SENTENCES, lesson_replies, run_deno
+from tests.figures.deno import SENTENCES, lesson_replies, packed_case, run_deno
 from transformer.app_folders import APP_FOLDER
 from transformer.figures.packed_trace import aligner_fields
 from transformer.inference.translator import Translator
 from transformer.lessons import course
 from transformer.ui.services import models
-from transformer.ui.site.live_lessons import packed_case
 
 BROWSER_LESSONS = tuple(lesson for lesson in course.LESSONS if lesson.build is None)
 OWN_SENTENCES = ("Hello.", "Peter's new car isn't red.")

@@ -144,7 +144,7 @@ def test_every_script_and_style_of_the_views_is_used() -> None:
         ("app/try/component", "tryComponent"),
         ("app/try/notebook", "tryWidget"),
         ("app/try/site", "openSite"),
-        ("app/learn/live-lesson", "openLesson"),
+        ("app/learn/site-lessons", "openSiteLearn"),
         ("views/explorer/explorer-file", "openExplorer"),
         ("views/explorer/explorer-widget", "explorerWidget"),
     ]

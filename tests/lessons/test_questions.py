@@ -15,7 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer.ui.pages  # noqa: F401 - registers the pages
-from tests.figures.deno import FoundQuestion, browser_answer, found_question, lesson_replies
+from tests.figures.deno import (
+    FoundQuestion,
+    browser_answer,
+    found_question,
+    lesson_replies,
+    packed_case,
+)
 from transformer.analysis.interventions import switched_off
 from transformer.api.address_fields import DEPTHS
 from transformer.api.lesson_questions import lesson_case
@@ -27,7 +33,6 @@ from transformer.measures.head_codes import parse_heads
 from transformer.measures.words import words
 from transformer.ui.base.address import View
 from transformer.ui.base.registry import BY_PATH, PAGES
-from transformer.ui.site.live_lessons import packed_case
 
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 FOLDERS = {

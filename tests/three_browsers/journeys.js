@@ -44,8 +44,10 @@ const JOURNEYS = [
     await addressHas(page, "masked_tokens=");
     await page.see("h3", "After the change");
   }],
-  ["site: a lesson is answered", bySite("lessons/umbrella.html"), async (page) => {
-    await page.click("summary", "Show the answer");
+  ["site: a lesson is answered", bySite("learn.html?lesson=umbrella"), async (page) => {
+    await page.click(".hu-lesson-option", "her");
+    await page.see(".hu-lesson-answer", "Correct");
+    await page.click("button", "Open in All heads");
     await page.see(".hu-mosaic, .hu-split", "");
   }],
   ["site: a link is a run, bit for bit", bySite("train.html"), async (page) => {

@@ -32,7 +32,7 @@ def test_an_existing_folder_is_kept_and_a_failure_leaves_no_files(
         raise RuntimeError("simulated")
 
     monkeypatch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
-    monkeypatch.setattr("transformer.ui.site.static_site.index_page", fail)
+    monkeypatch.setattr("transformer.ui.site.static_site.learn_page", fail)
     with pytest.raises(RuntimeError, match="simulated"):
         write_site(tmp_path / "site")
     assert not [path for path in tmp_path.iterdir() if path.name not in ("kept", "runs")]

@@ -32,6 +32,7 @@ LIVE_POLICY = (
 _MAIN = """<main class="live">
 <div class="live-heading"><h1>{title}</h1>
 {lead}</div>
+<div id="hu-lessons"></div>
 <div id="hu-live">{not_started}</div>
 <noscript><p>The model runs in this page and needs JavaScript, which is off here.</p></noscript>
 </main>"""
@@ -39,23 +40,14 @@ _MAIN = """<main class="live">
 
 @cache
 def live_script() -> JoinedModules:
-    """Return the script of the first page and of the lessons, and the style of all views."""
-    imports = "".join(
-        f'import {{ {name} }} from "./{file}.js";\n'
-        for name, file in (
-            ("openLesson, openPicture", "app/learn/live-lesson"),
-            ("openSite", "app/try/site"),
-        )
+    """Return the script of the first page and of the page Learn, and the style of all views."""
+    return join_modules(
+        f'{TABS}\nimport {{ openSite }} from "./app/try/site.js";\n'
+        'import { openSiteLearn } from "./app/learn/site-lessons.js";\n'
+        'const site = JSON.parse(document.getElementById("hu-site").textContent);\n'
+        'if (document.getElementById("hu-live")) openSite(TABS, site);\n'
+        "else openSiteLearn(site);\n"
     )
-    read_function = (
-        "const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');\n"
-    )
-    start = (
-        'if (read("hu-lesson")) openLesson(TABS, read("hu-site"), read("hu-lesson"));\n'
-        'else if (read("hu-question")) openPicture(read("hu-question"));\n'
-        'else openSite(TABS, read("hu-site"));\n'
-    )
-    return join_modules(f"{TABS}\n{imports}{read_function}{start}")
 
 
 def worker_scripts() -> dict[str, str]:

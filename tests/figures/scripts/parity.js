@@ -15,6 +15,7 @@ import { startState } from "../../../transformer/client/trace/explorer-data.js";
 import { measureNames } from "../../../transformer/client/trace/head-measures.js";
 import { notices } from "../../../transformer/client/trace/sentence-heads.js";
 import { unpackTrace } from "../../../transformer/client/trace/packed-trace.js";
+import { headerOf } from "../../../transformer/client/trace/packing.js";
 import { tokenRows, wordRows } from "../../../transformer/client/trace/step-table.js";
 
 const [command, folder, checkpoint, products] = Deno.args;
@@ -73,8 +74,9 @@ const commands = {
     const files = Array.from(Deno.readDirSync(folder), ({ name }) => Number(name)).sort((a, b) => a - b);
     const replies = [];
     for (const file of files) {
-      const { header, makeCase } = unpackCase(Deno.readFileSync(`${folder}/${file}`));
-      replies.push(await questionOf(header.lesson, makeCase));
+      const bytes = Deno.readFileSync(`${folder}/${file}`);
+      const { lesson, translations, exact } = headerOf(bytes);
+      replies.push(await questionOf(lesson, unpackCase(bytes, async (text) => translations[text], exact)));
     }
     return replies;
   },

@@ -87,7 +87,6 @@ interface Requests {
   cells: CellsRequest;
   translate: SentenceRequest;
   lesson: LessonRequest;
-  packedLesson: { lesson: string; bytes: Uint8Array }; // a lesson's sentence that the page has packed
 }
 
 type Question = import("../trace/questions/case.js").Question;
@@ -106,7 +105,6 @@ interface Answers {
   cells: { norms: number[]; effects: number[][] }; // of all cells of the head; of the cells of the row, by token
   translate: { text: string };
   lesson: QuestionReply & { text?: string };
-  packedLesson: QuestionReply;
 }
 
 // A step of the course, as transformer/lessons/lesson.py describes it.
@@ -127,6 +125,7 @@ interface Lesson {
   misprint: string;
   in_place: boolean;
   extra: boolean;
+  models?: Record<string, string>; // models of its questions that the list of models does not have: name and label
 }
 
 interface Course {

@@ -62,15 +62,12 @@ export function makeServerEngine(root, onLoading, { pauses = PAUSES_MS, slow = S
       let missing = "";
       for (const sentence of texts) {
         const packed = await send("ask/case", { model, text: sentence }, signal);
-        const { makeCase } = unpackCase(packed, translate, exact);
-        const reply = await questionOf(lesson, makeCase);
+        const reply = await questionOf(lesson, unpackCase(packed, translate, exact));
         if (reply.question) return { text: sentence, question: reply.question };
         missing ||= reply.missing;
       }
       return { missing };
     },
-
-    packedLesson: ({ lesson, bytes: packed }) => questionOf(lesson, unpackCase(packed).makeCase),
   };
 
   // The body of the answer. Without one the request is sent again, until it is aborted.

@@ -11,8 +11,8 @@ import { blankRow, importances } from "../model/interventions.js";
 import { contributionNorms } from "../model/norms.js";
 import { forcedPrefix, Translator } from "../model/translator.js";
 import { symbolPieces } from "../model/vocabulary.js";
-import { LessonCase, unpackCase } from "../trace/questions/case.js";
-import { questionOf } from "../trace/questions/questions.js";
+import { LessonCase } from "../trace/questions/case.js";
+import { questionOf, QUESTIONS } from "../trace/questions/questions.js";
 import { fitsStrip } from "../trace/glance-data.js";
 import { packTrace, vectorPart, vectorParts } from "../trace/pack-trace.js";
 import { pack, prefixed } from "../trace/packing.js";
@@ -21,6 +21,8 @@ import { changeHooks, changesOf, UNCHANGED } from "./changes.js";
 import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
+const COURSE_FILE = "../../lessons.json"; // the lessons, and the questions that Python makes, by lesson and model
+const NO_QUESTION = "only the full app can ask this question about this model";
 
 /** @type {any} */
 let site = null; // data from Python for all sentences: the models and their files, the explorer's fixed header
@@ -28,6 +30,8 @@ let site = null; // data from Python for all sentences: the models and their fil
 const translators = new Map();
 /** @type {Map<string, import("../model/translator.js").Trace>} */
 const traces = new Map(); // by request, the newest last
+/** @type {Promise<any> | null} */
+let course = null;
 /** @type {Map<string, number>} */
 const lastRequestIds = new Map(); // id of the last request of each kind
 
@@ -168,13 +172,17 @@ const handlers = {
     return { result: { text } };
   },
 
-  // A lesson's question about the sentence that its page has packed, which needs no model.
-  async packedLesson({ lesson, bytes }) {
-    return { result: await questionOf(lesson, unpackCase(bytes).makeCase) };
+  async lessons() {
+    const { lessons, end } = await getCourse();
+    return { result: { lessons, end } };
   },
 
   // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
   async lesson(request) {
+    if (!Object.hasOwn(QUESTIONS, request.lesson)) {
+      const { questions } = await getCourse();
+      return { result: questions[request.lesson]?.[request.model] ?? { missing: NO_QUESTION } };
+    }
     let missing = "";
     for (const text of request.texts) {
       const lesson = await lessonCase({ ...request, text });
@@ -185,6 +193,15 @@ const handlers = {
     return { result: { missing } };
   },
 };
+
+// The content of COURSE_FILE; a failed attempt can be repeated.
+function getCourse() {
+  course ??= fetch(new URL(COURSE_FILE, import.meta.url)).then((response) => response.json()).catch(() => {
+    course = null;
+    throw new Error("The lessons could not be fetched: check the connection, and reload the page.");
+  });
+  return course;
+}
 
 // Makes a lesson's sentence with its translation; it can also translate other texts.
 async function lessonCase(request) {

@@ -8,50 +8,31 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-import transformer.ui.pages  # noqa: F401 - registers the pages, to which lessons link
 from transformer.api.client_data import client_data, model_data
 from transformer.checkpoint import VOCABULARY, WEIGHTS
-from transformer.figures import PackedTrace, explorer_page
 from transformer.figures.browser_vocabulary import browser_problem
 from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
-from transformer.figures.site_pages import (
-    LEARN,
-    STYLE,
-    AnswerChoice,
-    CourseStep,
-    ViewLink,
-    index_page,
-    step_page,
-)
-from transformer.figures.state import DEFAULTS
+from transformer.figures.site_pages import LEARN, STYLE, ViewLink, learn_page
 from transformer.figures.trainer_page import CLINIC, clinic_page, trainer_page
 from transformer.figures.views import shared_files
 from transformer.jobs import shipped
-from transformer.lessons import course
-from transformer.lessons.lesson import Lesson
 from transformer.text.files import new_folder
+from transformer.ui.base.registry import BY_PATH, PAGES
+from transformer.ui.pages.home.client import next_places
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.view_scripts import training_files
-from transformer.ui.site.live_lessons import PreparedLesson, fits, lesson_data, prepared
-
-TITLE = "A course through the Transformer"
-LEAD = (
-    "A Transformer translates a sentence, and you can look into every head of every layer. **Guess "
-    "first, then look**: the questions are about the model that runs in your browser, and each "
-    "answer opens the model at the view that shows why. Change the sentence there and ask again.",
-)
+from transformer.ui.site.course import reads_english, site_course
 
 
 def write_site(
@@ -71,59 +52,42 @@ def write_site(
         ValueError: if there is no translation checkpoint.
     """
     available = _available_models()
-    translators = [model for model in available if fits(model, "")]
+    translators = [model for model in available if reads_english(model)]
     if not translators:
         raise ValueError(f"{models.folder()} contains no checkpoint that translates")
     with new_folder(destination) as folder:
         _write(folder, "site.css", STYLE)
         models_here = _models_for_browser(translators, warn)
-        models_data = copy_models(folder, models_here)
+        site = copy_models(folder, models_here)
         progress(0, "films")
         films = _write_films(folder)
-        lesson_steps = []
-        for number, lesson in enumerate(course.LESSONS):
-            progress(0.1 + 0.6 * number / len(course.LESSONS), "the course")
-            result = course_step(lesson, available, models_here, models_data, films)
-            if result is None:
-                continue
-            step, view = result
-            if view and step.view_link is not None:
-                _write(folder, step.view_link.file, view)
-            lesson_steps.append((lesson, step))
-        parts = group_by_part(lesson_steps)
-        steps = [step for _, part_steps in parts for step in part_steps]
-        for position, step in enumerate(steps):
-            before = steps[position - 1] if position else None
-            after = steps[position + 1] if position + 1 < len(steps) else None
-            _write(folder, step.file, step_page(step, before, after, FOOTER))
+        progress(0.2, "the course")
+        _write(folder, "lessons.json", json.dumps(site_course(available, models_here)))
         progress(0.7, "the models")
-        write_live(folder, models_data)
-        links = [
-            ("Sentences, every head", _sentences(models_here)),
-            ("Heads during training", [*films.values()]),
-            ("Bug clinic", [ViewLink(CLINIC, CLINIC_LINK)]),
-        ]
-        index = index_page(TITLE, LEAD, parts, [entry for entry in links if entry[1]], FOOTER)
-        _write(folder, LEARN, index)
+        site |= site_places(films)
+        write_live(folder, site)
+        _write(folder, LEARN, learn_page(site, [*films.values()], FOOTER))
         write_service_worker(folder)
     progress(1.0, "written")
 
 
-def _sentences(models_here: list[Model]) -> list[ViewLink]:
-    """Return links to each example with each model, in the explorer of the home page."""
-    return [
-        ViewLink(
-            live_address({"model": model.name, "text": text}),
-            f"{text} → {model.translator.translate(text).text}",
-        )
-        for model in models_here
-        for text in model.description.examples
+def site_places(films: Mapping[str, ViewLink]) -> dict[str, Any]:
+    """Return which files show which places of the app (`common/site-places.js`), the titles of the
+    pages, and what follows the page Try."""
+    places = [
+        _place("learn", CLINIC, clinic="1"),
+        *(_place("train", film.file, run=name) for name, film in films.items()),
+        *(_place(path, file) for path, file in PAGE_FILES.items()),
     ]
+    return {
+        "places": places,
+        "titles": {path: PAGES[file].title for path, file in BY_PATH.items()},
+        "next": [place for place in next_places() if place["page"] in PAGE_FILES],
+    }
 
 
-def live_address(params: Mapping[str, str]) -> str:
-    """Return the address of the first page with these fields, which are those of the app's page."""
-    return f"index.html?{urlencode(params)}"
+def _place(page: str, file: str, **params: str) -> dict[str, Any]:
+    return {"page": page, "params": params, "file": file}
 
 
 def _write_films(folder: Path) -> dict[str, ViewLink]:
@@ -151,99 +115,6 @@ def _write(folder: Path, file: str, content: str | bytes) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def course_step(
-    lesson: Lesson,
-    available: Sequence[Model],
-    models_here: Sequence[Model],
-    models_data: Mapping[str, Any],
-    films: Mapping[str, ViewLink],
-) -> tuple[CourseStep, str] | None:
-    """Return a step of the course and the page that shows its answer, "" if another page does; None
-    if no model shows what the lesson is about.
-
-    Args:
-        models_here: the models that run in the browser; models_data: from `copy_models`.
-        films: films of training, by the names of their runs.
-    """
-    section = f" · paper, section {lesson.section}" if lesson.section else ""
-    step = CourseStep(
-        file=f"lessons/{lesson.name}.html",
-        title=lesson.title,
-        picture=lesson.picture,
-        meta=f"{lesson.minutes:g} min{section}",
-        notes=[lesson.text],
-        question=lesson.question,
-        quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
-    )
-    if lesson.build is None:  # the page makes the question
-        if not models_here:
-            return None
-        return replace(step, site=models_data, live=lesson_data(lesson, models_here[0])), ""
-    prepared_lesson = prepared(lesson, available)
-    if prepared_lesson is None:
-        return None
-    question, model = prepared_lesson.question, prepared_lesson.model
-    sentence = f"“{prepared_lesson.text}”"
-    content, view_link, start_link = _answer_page(prepared_lesson), None, None
-    if content:
-        view_link = ViewLink(f"views/{lesson.name}.html", sentence)
-    elif lesson.depth and model in models_here:
-        view_link = ViewLink(_view_address(prepared_lesson, answered=True), sentence)
-        if lesson.in_place:
-            title = f"Switch heads off: {sentence} →"
-            start_link = ViewLink(_view_address(prepared_lesson, answered=False), title)
-    elif lesson.name == FILM_LESSON:
-        view_link = films.get(model.name)
-    choices = [
-        AnswerChoice(option.label, option.feedback or question.answer, number == question.correct)
-        for number, option in enumerate(question.options)
-    ]
-    answered = replace(
-        step,
-        exhibit=question.exhibit,
-        answer=question.answer,
-        choices=choices,
-        view_link=view_link,
-        train_link=ViewLink(f"train.html?run=task%3D{lesson.task}", TRAIN_LINK)
-        if lesson.task
-        else None,
-        start_link=start_link,
-        question_picture=question.picture,
-    )
-    return answered, content
-
-
-def _view_address(prepared_lesson: PreparedLesson, *, answered: bool) -> str:
-    """Return the address of the first page with the lesson's view."""
-    fields = {name: str(value) for name, value in prepared_lesson.fields(answered=answered).items()}
-    return live_address(
-        {**fields, "model": prepared_lesson.model.name, "text": prepared_lesson.text}
-    )
-
-
-def group_by_part(
-    steps: list[tuple[Lesson, CourseStep]],
-) -> list[tuple[str, list[CourseStep]]]:
-    """Group the steps, which are in the order of the course, by its parts."""
-    parts: dict[str, list[CourseStep]] = {}
-    for lesson, step in steps:
-        parts.setdefault(lesson.part, []).append(step)
-    return [*parts.items()]
-
-
-def _answer_page(prepared_lesson: PreparedLesson) -> str:
-    """Return a page with the explorer that shows the answer of a question about two sentences."""
-    model, fields = prepared_lesson.model, prepared_lesson.fields(answered=True)
-    if prepared_lesson.lesson.depth != "heads":
-        return ""
-    trace, other = (
-        trace_cache.greedy(model, text).trace for text in (prepared_lesson.text, fields["other"])
-    )
-    sides = [PackedTrace(trace, "A", model.name), PackedTrace(other, "B", model.name)]
-    state = {name: value for name, value in fields.items() if name in DEFAULTS}
-    return explorer_page(sides, {**DEFAULTS, **state}, trace.source, model.aligner)
-
-
 def _available_models() -> list[Model]:
     """Return the models of checkpoints and included example runs that can be opened."""
     loaded = []
@@ -258,11 +129,10 @@ LIVE_LEAD = (
     "A model translates what you type, in your browser. "
     "See which words it attends to at every step."
 )
-TRAIN_LINK = "Train such a model in this tab →"
-FILM_LESSON = "reverse"
-"""The lesson whose answer the film of its run shows."""
 MODELS = "models"
-NOT_PRECACHED = (MODELS, "films", "views")
+PAGE_FILES = {"": "index.html", "learn": LEARN, "train": "train.html"}
+"""Files of the pages of the app that the site has, by path."""
+NOT_PRECACHED = (MODELS, "films")
 """Folders that the service worker does not fetch in advance; models have a separate cache."""
 FOOTER = (
     "The model runs in your browser; what you type stays there. Only the full app has "
@@ -270,7 +140,6 @@ FOOTER = (
     "*Attention Is All You Need*."
 )
 
-CLINIC_LINK = "Broken Transformers: find the mistake from what you see"
 CLINIC_FOOTER = (
     "The models train in your browser. Your result stays there too, until you save it as a file."
 )

@@ -7,6 +7,7 @@ import { truncated } from "../../common/naming.js";
 const CELL = 24;
 const LETTER = 7.2; // width of a letter of a label, about
 const MAX_NAME = 12; // letters of a label
+const MAX_SCALE = 1.9; // how much a wide page enlarges the picture
 
 /** @param {import("../../trace/questions/case.js").Picture} picture @param {boolean} answered */
 export function lessonPicture(picture, answered) {
@@ -26,6 +27,7 @@ export function lessonPicture(picture, answered) {
     role: "img",
     "aria-label": caption,
     class: "hu-lesson-picture",
+    style: `max-width: min(100%, ${Math.round(MAX_SCALE * width)}px)`,
   });
   columns.forEach((name, j) => {
     const [x, y] = [left + (j + 0.5) * CELL, top - 6];

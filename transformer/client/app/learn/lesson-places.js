@@ -1,8 +1,10 @@
 // Where a lesson asks its question and shows its answer, and which model it uses.
 
 export const LEARN = "learn"; // the page that asks every question whose own page would reveal the answer
+/** @type {import("../../common/open.js").Place} */
+export const CLINIC_PLACE = { page: LEARN, params: { clinic: "1" } };
 const PERSONAL_FIELDS = ["exact", "size"]; // of an address, which every visitor sets
-const NO_MODEL = "no available model can read such a text";
+const NO_MODEL_FITS = "no available model can read such a text";
 
 /**
  * A lesson with its question; `question` is null if no model shows what the lesson is about. `reason` says why the first
@@ -30,7 +32,7 @@ export function lessonModels(models, lesson, chosen) {
 /** @param {Engine["ask"]} ask @param {Lesson} lesson @param {string} chosen @param {boolean} exact @returns {Promise<PreparedLesson | null>} */
 export async function prepareLesson(ask, lesson, chosen, exact) {
   const { models } = await ask("models");
-  const names = lessonModels(models, lesson, chosen);
+  const names = [...lessonModels(models, lesson, chosen), ...Object.keys(lesson.models ?? {})];
   let firstReason = "";
   for (const model of names) {
     let reply;
@@ -41,12 +43,13 @@ export async function prepareLesson(ask, lesson, chosen, exact) {
     }
     if (!reply) return null;
     if (reply.question) {
-      return { model, label: models[model].label, text: reply.text, question: reply.question, reason: firstReason };
+      const label = models[model]?.label ?? lesson.models[model];
+      return { model, label, text: reply.text, question: reply.question, reason: firstReason };
     }
     firstReason ||= reply.missing;
   }
   const [model = ""] = names;
-  return { model, label: "", text: lesson.sentences[0], question: null, reason: firstReason || NO_MODEL };
+  return { model, label: "", text: lesson.sentences[0], question: null, reason: firstReason || NO_MODEL_FITS };
 }
 
 // The place of a lesson before or after its answer may be seen.

@@ -1,5 +1,4 @@
-// Lessons in the app, mounted by Streamlit on every page: the card of the open lesson, and on the page Learn the list.
-// The address says which lesson is open, and nothing here causes a rerun.
+// Lessons in the app, mounted by Streamlit on every page. Nothing here causes a rerun.
 
 import { el } from "../../common/base.js";
 import { splitAddress } from "../../common/address.js";
@@ -7,16 +6,13 @@ import { currentPlace, onOpenPlace, onPlace, setPages } from "../../common/open.
 import { withOwnModel } from "../../engine/own-engine.js";
 import { makeServerEngine } from "../../engine/server.js";
 import { listenToClass } from "./class-answers.js";
-import { makeGuesses } from "./guesses.js";
-import { lessonCard } from "./lesson-card.js";
-import { lessonList } from "./lesson-list.js";
 import { LEARN } from "./lesson-places.js";
+import { openLessons } from "./lessons.js";
 
 const SHOWN = "lesson"; // data attribute of the element around the view, "card" or "list", for the style of the page
 
 export function lessonView(root) {
-  const problem = el("p", { class: "hu-note", role: "status" });
-  const node = el("div", { class: "hu hu-lessons-view" }, problem);
+  const node = el("div", { class: "hu hu-lessons-view" });
   root.append(node);
   /** @type {any} */
   let data = null;
@@ -33,32 +29,20 @@ export function lessonView(root) {
 
   function start() {
     const { base } = splitAddress(location.href, Object.keys(data.titles));
-    const { ask: askServer } = withOwnModel(makeServerEngine(base, (loading) => {
-      problem.textContent = loading.problem ?? "";
-    }));
-    const ask = withMemory(askServer);
-    const guesses = makeGuesses();
-    const place = () => ({ ...currentPlace(), page: data.page });
+    const { ask } = withOwnModel(makeServerEngine(base, (loading) => lessons.say(loading.problem ?? "")));
     const group = listenToClass(() => draw());
-    const card = lessonCard(node, {
+    const lessons = openLessons(node, {
+      page: data.page,
       ask,
-      place,
-      guesses,
+      place: () => ({ ...currentPlace(), page: data.page }),
+      titles: () => data.titles,
       getClass: () => group.state(data.class),
       onVisible: mark,
     });
-    const list = data.page === LEARN
-      ? lessonList(node, { ask, place, guesses, titles: () => data.titles, openLesson: card.openLesson })
-      : null;
     draw = () => {
       if (currentPlace().page !== data.page) return; // this page is being left
       if (data.class && !group.state(data.class)) return; // until there are news of the class
-      problem.textContent = "";
-      for (const part of [card, list]) {
-        part?.draw().catch((error) => {
-          problem.textContent = error.message;
-        });
-      }
+      lessons.draw();
     };
     ends = [onPlace(draw), group.close];
     if (data.page === LEARN) ends.push(onOpenPlace(openHere));
@@ -87,16 +71,5 @@ export function lessonView(root) {
       for (const end of ends) end();
       ends = [];
     },
-  };
-}
-
-// `ask` that asks for the course and the models only once.
-/** @param {Engine["ask"]} ask @returns {Engine["ask"]} */
-function withMemory(ask) {
-  const answers = new Map();
-  return (kind, request) => {
-    if (kind !== "lessons" && kind !== "models") return ask(kind, request);
-    if (!answers.has(kind)) answers.set(kind, ask(kind, request));
-    return answers.get(kind);
   };
 }

@@ -4,8 +4,8 @@ import { keep, OPENED_MODEL } from "./kept.js";
 import { openTrainer } from "./view.js";
 
 const container = document.getElementById("hu-trainer");
-const linkOf = () => new URLSearchParams(location.search).get("run") ?? "";
-const address = (link) => `${location.pathname}${link ? `?${new URLSearchParams({ run: link })}` : ""}`;
+const linkOf = () => new URLSearchParams(location.search).get("here") ?? "";
+const address = (link) => `${location.pathname}${link ? `?${new URLSearchParams({ here: link })}` : ""}`;
 
 const trainer = openTrainer(container, {
   link: linkOf(),

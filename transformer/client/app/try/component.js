@@ -18,7 +18,8 @@ export const tryComponent = (tabs) =>
         opening ??= openTry(container, {
           tabs,
           makeEngine: (onLoading) => withOwnModel(makeServerEngine(base, onLoading)),
-          makeEnd: (context) => makeEnd(context, places, base),
+          makeEnd: (context) =>
+            makeEnd(context, places, ({ page, params }) => `${base}${page}?${new URLSearchParams(params)}`),
         });
         const page = await opening;
         if (closed) return page.close();

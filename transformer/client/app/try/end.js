@@ -1,4 +1,4 @@
-// What follows the page Try in the app: facts about the model, the first lesson, and the other pages.
+// What follows the page Try: facts about the model, the first lesson, and the other pages.
 
 import { el, wordsNode } from "../../common/base.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
@@ -13,9 +13,9 @@ const UNSEEN = "Never seen in training: {words}. The output for such symbols is 
 /**
  * @param {any} context the page's
  * @param {NextPlace[]} places where to go; the first is the first lesson
- * @param {string} base the app's address
+ * @param {(place: import("../../common/open.js").Place) => string} addressOf
  */
-export function makeEnd(context, [lesson, ...places], base) {
+export function makeEnd(context, [lesson, ...places], addressOf) {
   const facts = el("div", {});
   const small = el("p", { class: "hu-live-note" });
   const links = [
@@ -46,7 +46,7 @@ export function makeEnd(context, [lesson, ...places], base) {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // another tab
       if (openPlace(page, fields())) event.preventDefault();
     });
-    const draw = () => link.setAttribute("href", `${base}${page}?${new URLSearchParams(fields())}`);
+    const draw = () => link.setAttribute("href", addressOf({ page, params: fields() }));
     return { node: link, draw };
   }
 

@@ -11,8 +11,7 @@ import { makeComparison } from "./comparison.js";
 import { makeFiles } from "./files.js";
 import { arrayOf, headerOf } from "../../trace/packing.js";
 
-// `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests. `names` are
-// those of the explorer's views that it shows.
+// `names` are those of the explorer's views that it shows.
 export function explorePage(container, context, names = Object.keys(context.tabs)) {
   const hasCompare = names.includes("compare");
   const compare = hasCompare ? makeComparison(context, change) : null;
@@ -21,12 +20,10 @@ export function explorePage(container, context, names = Object.keys(context.tabs
   const root = el("div", { hidden: "" }); // until it has something to show
   const requests = makeRequests(context, "explore", show);
   const choices = el("div", { class: "hu hu-live-form", hidden: "" });
-  if (!context.lesson) {
-    choices.append(
-      el("details", {}, el("summary", {}, "Decoding method"), decoding.node),
-      ...(hasCompare ? [compare.node, makeFiles(context, requestFields, () => startOf(context))] : []),
-    );
-  }
+  choices.append(
+    el("details", {}, el("summary", {}, "Decoding method"), decoding.node),
+    ...(hasCompare ? [compare.node, makeFiles(context, requestFields, () => startOf(context))] : []),
+  );
   container.append(
     el("div", { class: "hu hu-live-form" }, changedNote, requests.problem, requests.waiting),
     root,
@@ -61,7 +58,6 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       other_model: otherModel,
       ...changes,
       ...context.decoding(),
-      number: context.number ?? 0,
       force: isComparison ? "" : query.get("force") ?? "",
     };
   }

@@ -1,7 +1,10 @@
 // The page Try of the static site: its model runs in this browser.
 
 import { makeWorkerEngine, registerServiceWorker } from "../../engine/worker-client.js";
+import { siteAddress } from "../../common/site-places.js";
+import { makeEnd } from "./end.js";
 import { kept, OPENED_MODEL } from "../trainer/kept.js";
+import { openSiteLessons } from "../learn/site-lessons.js";
 import { openTry } from "./try.js";
 
 const TRAINED = "trained"; // the name of the model that the page Train has opened here
@@ -31,11 +34,18 @@ export async function openSite(tabs, site) {
   const trained = isTrained ? await kept(OPENED_MODEL) : null;
   if (trained) site.models[TRAINED] = trainedModel(trained);
   else if (isTrained) history.replaceState(history.state, "", location.pathname);
+  let showLoading = (_) => {};
+  const engine = makeWorkerEngine(site, (loading) => showLoading(loading)); // lessons and page use the same model
   await openTry(document.getElementById("hu-live"), {
     tabs,
-    makeEngine: (onLoading) => makeWorkerEngine(site, onLoading),
+    makeEngine(onLoading) {
+      showLoading = onLoading;
+      return engine;
+    },
+    makeEnd: (context) => makeEnd(context, site.next, (place) => siteAddress(site.places, place)),
     isFile: true,
     notes: isTrained && !trained ? [NO_TRAINED_MODEL] : [],
   });
+  openSiteLessons(site, "", engine.ask);
   registerServiceWorker();
 }

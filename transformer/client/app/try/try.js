@@ -137,6 +137,7 @@ export async function openTry(container, options) {
     if (isFile && address === browserAddress) {
       document.title = `${site.depths.find(([name]) => name === depth)[1]} · Heads Up`;
     }
+    root.toggleAttribute("data-lesson", params().has("lesson"));
     home.draw();
     if (!Object.hasOwn(DEPTH_PAGES, depth)) body.replaceChildren();
     else {

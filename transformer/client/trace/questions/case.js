@@ -138,24 +138,21 @@ class TraceWords {
   }
 }
 
-// The case that Python has packed for a lesson (api/answers.py), and its header.
+// Makes the case that Python has packed for a lesson (api/answers.py).
 /**
- * @param {Uint8Array} bytes
- * @param {((text: string) => Promise<string>) | null} translate for a case without translations
- * @param {boolean | null} exactNames for a case that does not say how to name tokens
+ * @param {Uint8Array} bytes @param {(text: string) => Promise<string>} translate
+ * @param {boolean} exact whether to name tokens as the model does
  */
-export function unpackCase(bytes, translate = null, exactNames = null) {
+export function unpackCase(bytes, translate, exact) {
   const { header, parts } = unpack(bytes);
-  const makeCase = () => {
-    const { translations, aligner, exact = exactNames } = header;
+  return () => {
     const trace = {
       ...unpackTrace(header.trace, (name) => parts.get(name)),
       config: { n_layers: header.trace.depths.cross, n_heads: header.trace.n_heads },
       sites: Object.fromEntries(parts),
     };
-    return new LessonCase(trace, { aligner, exact, translate: translate ?? ((text) => translations[text]) });
+    return new LessonCase(trace, { aligner: header.aligner, exact, translate });
   };
-  return { header, makeCase };
 }
 
 const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
