@@ -76,7 +76,7 @@ const commands = {
     for (const file of files) {
       const bytes = Deno.readFileSync(`${folder}/${file}`);
       const { lesson, translations, exact } = headerOf(bytes);
-      replies.push(await questionOf(lesson, unpackCase(bytes, async (text) => translations[text], exact)));
+      replies.push(await questionOf(lesson, unpackCase(bytes, (text) => Promise.resolve(translations[text]), exact)));
     }
     return replies;
   },
