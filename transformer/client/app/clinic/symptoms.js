@@ -49,7 +49,7 @@ export function symptomPicture(id) {
   );
   const output = el(
     "p",
-    { class: "hu-symptom-output" },
+    { class: "hu-symptom-output", translate: "no" },
     el("span", {}, SYMPTOM_INPUT, " → ", el("s", {}, RIGHT_OUTPUT)),
     el("b", {}, written || "nothing"),
   );
