@@ -5,6 +5,7 @@ import { markdownNodes } from "../../common/inline-markdown.js";
 import { openPlace } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
 import { CLINIC_PLACE } from "./lesson-places.js";
+import { stationPicture } from "./station-picture.js";
 
 const FINDINGS = { page: "research", params: { experiment: "findings" } };
 export const PROGRESS = "{done} of {count} lessons done, {right} correct at the first attempt.";
@@ -24,8 +25,14 @@ export function courseEnd(core, others, { guesses, openLesson, canOpen }, restar
     el("h2", {}, "End of the course"),
     el("p", {}, fill(PROGRESS, { done, right, count: core.length })),
     ...(left.length ? [button(fill(CONTINUE, { title: left[0].title }), () => openLesson(left[0].name))] : []),
-    el("p", {}, "What you learned:"),
-    el("ul", {}, ...core.map(({ takeaway }) => el("li", {}, ...markdownNodes(takeaway)))),
+    el("h3", {}, "What you learned"),
+    el(
+      "ul",
+      { class: "hu-takeaways" },
+      ...core.map(({ takeaway, picture }, n) =>
+        el("li", {}, stationPicture(picture), el("span", {}, `${n + 1}. `, ...markdownNodes(takeaway)))
+      ),
+    ),
     el(
       "div",
       { class: "hu-line" },
@@ -36,6 +43,7 @@ export function courseEnd(core, others, { guesses, openLesson, canOpen }, restar
       button("Train a model →", () => openPlace("train", {})),
       button("Bug clinic →", () => openPlace(CLINIC_PLACE.page, CLINIC_PLACE.params)),
       ...(canOpen(FINDINGS) ? [findings] : []),
+      button("All lessons", () => openLesson("")),
       button("Start again", restart),
     ),
     ...(extra.done ? [el("p", {}, fill(EXTRA, { ...extra, count: others.length }))] : []),

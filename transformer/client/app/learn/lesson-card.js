@@ -13,12 +13,13 @@ import { wayNodes } from "./lesson-way.js";
 import { lessonKey, makePreparedLessons } from "./prepared-lessons.js";
 import { keepReplacedModel, readReplacedModel } from "./replaced-model.js";
 
-const UNKNOWN = "There is no lesson “{name}”. The first lesson is “{first}”.";
+const UNKNOWN_LESSON = "There is no lesson “{name}”. The first lesson is “{first}”.";
 const ELSEWHERE = "The page now shows something else. Press *Back to the lesson* first.";
 const [OPEN_ATTEMPTS, OPEN_PAUSE_MS] = [100, 100];
 const AREAS = ["head", "drawing", "body", "way"]; // of the card
 
 let hasOpenedPlace = false; // whether this document has shown a place; only its first one may be a link to an answer
+let focusesTitle = false; // whether a button of the card has opened the lesson, so that its title gets the focus
 
 /** @typedef {import("./lesson-places.js").PreparedLesson} PreparedLesson */
 /** @typedef {import("../../common/open.js").Place} Place */
@@ -109,7 +110,7 @@ export function lessonCard(container, context) {
   function showUnknown(name) {
     drawnState = "";
     for (const area of Object.values(areas)) area.replaceChildren();
-    areas.head.append(el("p", { role: "alert" }, fill(UNKNOWN, { name, first: course.lessons[0].name })));
+    areas.head.append(el("p", { role: "alert" }, fill(UNKNOWN_LESSON, { name, first: course.lessons[0].name })));
   }
 
   /** @param {Lesson} lesson @param {Place} place @param {PreparedLesson | null} ready @returns {CardState} */
@@ -155,7 +156,7 @@ export function lessonCard(container, context) {
     node.classList.toggle("hu-lesson-wide", place.page === LEARN);
     const parts = {
       head: headNodes(state),
-      drawing: picture ? [lessonPicture(picture, state.isRevealed)] : [],
+      drawing: picture ? [lessonPicture(picture, state.isRevealed, guess?.label)] : [],
       body: bodyNodes(state, bodyActions(lesson, ready)),
       way: wayNodes(state, { openLesson, returnToLesson: () => returnTo(lesson, ready), close }),
     };
@@ -163,6 +164,8 @@ export function lessonCard(container, context) {
       if (isSameQuestion) replaceChanged(areas[name], nodes);
       else areas[name].replaceChildren(...nodes);
     }
+    if (focusesTitle) areas.head.querySelector("h2").focus({ preventScroll: true });
+    focusesTitle = false;
   }
 
   /** @param {Lesson} lesson @param {PreparedLesson | null} ready @returns {import("./lesson-question.js").Actions} */
@@ -187,10 +190,12 @@ export function lessonCard(container, context) {
         guesses.keep(name, { right: verdict[0], revealed: verdict[0] || isRevealed(name) });
         draw();
       },
-      giveUp() {
+      async giveUp() {
         if (getClass()?.teaches) return getClass().send({ show: name });
         guesses.keep(name, {});
         openAnswerOf(lesson, ready);
+        await draw();
+        focusAnswer();
       },
       openAnswer: () => openAnswerOf(lesson, ready),
     };
@@ -247,6 +252,7 @@ export function lessonCard(container, context) {
   /** @param {string} name */
   async function openLesson(name) {
     await load();
+    focusesTitle = Boolean(name);
     const { params } = context.place();
     const replaced = readReplacedModel();
     let model = params.model ?? "";

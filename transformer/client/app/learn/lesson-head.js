@@ -20,7 +20,12 @@ export function headNodes({ lesson, lessons, counts, isDone, group }) {
   return [
     el("p", { class: "hu-label" }, done && !group?.teaches ? `${count} · ${rightAnswers(right, done)}` : count),
     el("ol", { class: "hu-lesson-dots", "aria-hidden": "true" }, ...dots),
-    el("h2", {}, lesson.title, lesson.section ? el("small", {}, ` Paper, section ${lesson.section}`) : null),
+    el(
+      "h2",
+      { tabindex: -1 },
+      lesson.title,
+      lesson.section ? el("small", {}, ` Paper, section ${lesson.section}`) : null,
+    ),
   ];
 }
 

@@ -9,8 +9,11 @@ const LETTER = 7.2; // width of a letter of a label, about
 const MAX_NAME = 12; // letters of a label
 const MAX_SCALE = 1.9; // how much a wide page enlarges the picture
 
-/** @param {import("../../trace/questions/case.js").Picture} picture @param {boolean} answered */
-export function lessonPicture(picture, answered) {
+/**
+ * @param {import("../../trace/questions/case.js").Picture} picture @param {boolean} answered
+ * @param {string} [guess] label of the option that the visitor has chosen
+ */
+export function lessonPicture(picture, answered, guess = "") {
   const { weights, caption, hidden, marked, rowsBefore, rowNamesHidden } = picture;
   const rows = picture.rows.slice(0, answered ? undefined : rowsBefore)
     .map((name) => rowNamesHidden && !answered ? "?" : truncated(name, MAX_NAME));
@@ -34,6 +37,7 @@ export function lessonPicture(picture, answered) {
     root.append(svgNode("text", { x, y, transform: `rotate(-45 ${x} ${y})` }, name));
   });
   const frames = [];
+  const chosen = answered ? chosenCells(picture, guess) : [];
   rows.forEach((name, i) => {
     const y = top + i * CELL;
     root.append(svgNode("text", { x: left - 6, y: y + CELL * 0.68, "text-anchor": "end" }, name));
@@ -50,6 +54,9 @@ export function lessonPicture(picture, answered) {
       if (isHidden) {
         root.append(svgNode("text", { x: x + CELL / 2, y: y + CELL * 0.68, "text-anchor": "middle" }, "?"));
       }
+      if (has(chosen, i, j)) {
+        frames.push(svgNode("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, class: "hu-chosen" }));
+      }
       if (answered && has(marked, i, j)) {
         frames.push(svgNode("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, class: "hu-marked" }));
       }
@@ -57,4 +64,11 @@ export function lessonPicture(picture, answered) {
   });
   root.append(...frames);
   return el("figure", { class: "hu-lesson-figure" }, root, el("figcaption", {}, `${caption}.`));
+}
+
+// The cells that a guess is about, if it names a column of those that were hidden. Options name the first of equal columns.
+/** @param {import("../../trace/questions/case.js").Picture} picture @param {string} label Markdown */
+function chosenCells({ columns, hidden }, label) {
+  const column = columns.indexOf(label.replace(/\\(.)/g, "$1").replace(/^`|`$/g, ""));
+  return hidden.filter(([, j]) => j === column);
 }
