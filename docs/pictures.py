@@ -38,7 +38,8 @@ LAB = "text=She has never seen the sea."
 PAGES = {
     "home": (f"?{RAIN}&off=c4.3", 900),
     "attention": (f"?depth=heads&{RAIN}&layer=3&head=2", 900),
-    "lessons": ("learn?lesson=umbrella", 1200),
+    "learn": ("learn", 900),
+    "lessons": ("learn?lesson=umbrella", 720),
     "inside": (f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3", 1200),
     "positions": (f"inside?tab=positions&{RAIN}&topic=parts&head=0", 1200),
     "why": ("inside?tab=why&n=64&d=512", 1200),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.figures.deno import SCRIPTS, deno
 from transformer.figures import module, style
-from transformer.figures.live_page import worker_scripts
+from transformer.figures.live_page import live_script, worker_scripts
 from transformer.figures.modules import CLIENT, join_modules
 from transformer.figures.state import KINDS
 from transformer.figures.views import COMPONENTS, EXPLORER, TABS, view_page
@@ -143,13 +143,11 @@ def test_every_script_and_style_of_the_views_is_used() -> None:
         ("common/view-loader", "servedView"),
         ("app/try/component", "tryComponent"),
         ("app/try/notebook", "tryWidget"),
-        ("app/try/site", "openSite"),
-        ("app/learn/site-lessons", "openSiteLearn"),
         ("views/explorer/explorer-file", "openExplorer"),
         ("views/explorer/explorer-widget", "explorerWidget"),
     ]
     entries = [f'import {{ {name} }} from "./{file}.js";\n' for file, name in uses]
-    joined = [join_modules(entry) for entry in [f"{TABS}\n", *entries]]
+    joined = [live_script(), *(join_modules(entry) for entry in [f"{TABS}\n", *entries])]
     scripts = {path for folder in VIEW_FOLDERS for path in CLIENT.glob(f"{folder}/*.js")}
     used = {file for modules in joined for file in modules.files}
     assert {path.relative_to(CLIENT).as_posix() for path in scripts} <= used

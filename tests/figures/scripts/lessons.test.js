@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { siteAddress } from "../../../transformer/client/common/site-places.js";
+import { pathCells, pathLine } from "../../../transformer/client/app/learn/course-path.js";
 import { makeGuesses } from "../../../transformer/client/app/learn/guesses.js";
 import {
   checkPlace,
@@ -124,4 +126,30 @@ test("a check reads the head or the heads that are off from the address", async 
   assert.equal((await check(question, {}))[0], false);
   assert.equal((await check(question, { off: "c1" }))[0], false);
   assert.deepEqual(await check(question, { off: "c5" }), [true, "Without these heads the translation is: Rien."]);
+});
+
+test("stations of the path are neighbours, to the right and back in turn", () => {
+  for (const [count, columns] of [[15, 5], [15, 3], [13, 4], [2, 5], [1, 3]]) {
+    const cells = pathCells(count, columns);
+    assert.equal(new Set(cells.map(({ row, column }) => `${row} ${column}`)).size, count);
+    for (const [n, { row, column }] of cells.slice(1).entries()) {
+      assert.equal(Math.abs(row - cells[n].row) + Math.abs(column - cells[n].column), 1);
+      assert.ok(column >= 0 && column < columns);
+    }
+    assert.equal(pathLine(cells).match(/[MLC]/g).length, count);
+  }
+});
+
+test("a place of the site is a file, the most special one, or nothing", () => {
+  const files = [
+    { page: "learn", params: { clinic: "1" }, file: "clinic.html" },
+    { page: "learn", params: {}, file: "learn.html" },
+    { page: "", params: {}, file: "index.html" },
+  ];
+  const address = (page, params) => siteAddress(files, { page, params });
+  assert.equal(address("learn", { clinic: "1", lesson: "row" }), "clinic.html?lesson=row");
+  assert.equal(address("learn", { lesson: "row" }), "learn.html?lesson=row");
+  assert.equal(address("", { text: "I go." }), "index.html?text=I+go.");
+  assert.equal(address("", {}), "index.html");
+  for (const page of ["inside", "constructor"]) assert.equal(address(page, {}), null);
 });

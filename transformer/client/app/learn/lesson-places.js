@@ -95,10 +95,10 @@ export function needsOpening(lesson, { page, params }, isRevealed) {
 export async function checkPlace(ask, question, { model, text }, params) {
   if (question.verdicts) {
     const { kind = "cross", layer = "0", head = "0" } = params;
-    return question.verdicts[kind]?.[Number(layer)]?.[Number(head)] ?? [false, "Click one of the heads first."];
+    return question.verdicts[kind]?.[Number(layer)]?.[Number(head)] ?? [false, "Choose one of the heads first."];
   }
   const { off = "", ablation } = params;
-  if (!off) return [false, "No head is switched off yet. Click a head, or the name of a layer."];
+  if (!off) return [false, "No head is switched off yet. Choose a head, or the name of a layer."];
   const changes = /** @type {{ ablation?: SentenceRequest["ablation"] }} */ (ablation ? { ablation } : {});
   const { text: translation } = await ask("translate", { model, text, off, ...changes });
   if (translation === question.unchanged) {
