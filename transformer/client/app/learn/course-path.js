@@ -45,7 +45,7 @@ export function coursePath(lessons, guesses, openLesson) {
     el(
       "li",
       { "data-part": parts.indexOf(lesson.part) % PART_COLOURS },
-      station(lesson, n, guesses.of(lesson.name), n === next, openLesson),
+      station(lesson, n, guesses.of(lesson.name), n === next && !lesson.extra, openLesson),
     )
   );
   const line = svgNode("svg", { class: "hu-path-line", preserveAspectRatio: "none", "aria-hidden": "true" });

@@ -3,7 +3,7 @@
 import { el } from "../../common/base.js";
 import { fill } from "../../common/sentences.js";
 
-/** @typedef {import("./lesson-card.js").CardState} CardState */
+/** @typedef {import("./lesson-state.js").CardState} CardState */
 
 // Where the lesson is in the course, and its title.
 /** @param {CardState} state */

@@ -14,6 +14,7 @@ const COURSE =
 const TRAINING =
   "A small model learns a task in this tab, and its heads form while you watch. Switch one off, and see both runs go on.";
 const CLINIC = "Broken Transformers: find the mistake from what you see, then the line that repairs it.";
+const IN_TAB = { page: "train", params: { here: "task=reverse" } };
 const FILM = [
   "344444 443444 444434 434443 444344 344434",
   "223346 332363 223633 336322 363232 632332",
@@ -76,7 +77,7 @@ export function lessonList(container, context) {
       el(
         "div",
         { class: "hu-doors" },
-        door("Train a model", TRAINING, FILM.map(stationPicture), "Train →", { page: "train", params: {} }),
+        door("Train a model", TRAINING, FILM.map(stationPicture), "Train →", IN_TAB),
         door("Bug clinic", CLINIC, [symptomPicture("perfect_loss")], "Open the clinic →", CLINIC_PLACE),
       ),
       coursePath(core, guesses, openLesson),

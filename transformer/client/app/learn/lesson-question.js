@@ -15,7 +15,7 @@ const WRONG = "**Not quite.** You chose: {label}. {feedback}";
 const OPEN_IN = "Open in {page} →";
 const ONLY_IN_APP = "The full app shows this in {page}.";
 
-/** @typedef {import("./lesson-card.js").CardState} CardState */
+/** @typedef {import("./lesson-state.js").CardState} CardState */
 /**
  * @typedef {{ choose(number: number): void, showToClass(): void, check(): void, giveUp(): void, openAnswer(): void }} Actions
  */

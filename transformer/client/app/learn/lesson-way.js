@@ -9,7 +9,7 @@ import { LEARN } from "./lesson-places.js";
  *   the list
  */
 
-/** @param {import("./lesson-card.js").CardState} state @param {WayActions} actions */
+/** @param {import("./lesson-state.js").CardState} state @param {WayActions} actions */
 export function wayNodes({ lesson, lessons, end, place, ready, isRevealed, isElsewhere, isOnQuestionPage }, actions) {
   const at = lessons.indexOf(lesson);
   const [before, after] = [lessons[at - 1], lessons[at + 1]];
