@@ -8,7 +8,6 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from transformer.figures.inline_markdown import html_of
 from transformer.figures.modules import CLIENT, JoinedModules, join_modules
 from transformer.figures.site_frame import NOT_STARTED, PLACES, page_html
 from transformer.figures.views import TABS, json_script
@@ -71,11 +70,11 @@ def service_worker(version: str, files: Sequence[str]) -> str:
     return script
 
 
-def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
-    """Return the first page. `app/try/site.js` reads `site`; `lead` and `footer` are Markdown."""
+def live_page(site: Mapping[str, Any], title: str, lead: str, footer: str) -> str:
+    """Return the first page. `app/try/site.js` reads `site`."""
     main = _MAIN.format(
         title=escape(title),
-        lead="".join(f"<p>{html_of(text)}</p>" for text in lead),
+        lead=f"<p>{escape(lead)}</p>",
         not_started=NOT_STARTED,
     )
     return page_html(

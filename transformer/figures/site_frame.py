@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from transformer.figures.inline_markdown import html_of
-
 PLACES = (("index.html", "Try"), ("learn.html", "Learn"), ("train.html", "Train"))
 """Pages of the site that its navigation lists, with their titles in the app."""
 NOT_STARTED = """<p class="not-started">If this text stays, the script of this
@@ -45,7 +43,6 @@ def page_html(
 
     Args:
         main: the `<main>` element.
-        footer: Markdown.
         policy: its Content-Security-Policy.
         current: file of the place in `PLACES` that it belongs to.
         up: path from the page to the site's folder.
@@ -63,6 +60,6 @@ def page_html(
         styles="".join(sheets),
         header=f'<header><b>Heads Up</b><nav aria-label="Pages">{links}</nav></header>',
         main=main,
-        footer=html_of(footer),
+        footer=escape(footer),
         scripts=scripts,
     )

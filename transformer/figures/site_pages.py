@@ -66,7 +66,7 @@ class ViewLink:
 
 
 def learn_page(site: Mapping[str, Any], films: Sequence[ViewLink], footer: str) -> str:
-    """Return the page Learn. `app/learn/site-lessons.js` reads `site`; `footer` is Markdown."""
+    """Return the page Learn. `app/learn/site-lessons.js` reads `site`."""
     links = "".join(
         f'<li><a href="{escape(film.file)}">{escape(film.title)}</a></li>' for film in films
     )

@@ -62,12 +62,12 @@ def trainer_files() -> Mapping[str, bytes]:
 
 
 def trainer_page(footer: str) -> str:
-    """Return the page Train of the static site; `footer` is Markdown."""
+    """Return the page Train of the static site."""
     return _page(TITLE, "hu-trainer", footer, "train.html", ("app/trainer/trainer",), "app/trainer")
 
 
 def clinic_page(footer: str) -> str:
-    """Return the bug clinic of the static site; `footer` is Markdown."""
+    """Return the bug clinic of the static site."""
     sheets = ("app/trainer/trainer", "app/clinic/symptoms", "app/clinic/clinic")
     return _page(CLINIC_TITLE, "hu-clinic", footer, "learn.html", sheets, "app/clinic")
 

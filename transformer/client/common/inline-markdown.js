@@ -1,5 +1,4 @@
 // Inline Markdown of the course as DOM nodes: bold, italics, code and short formulas; everything else is text.
-// The same as figures/inline_markdown.py.
 
 import { el } from "./base.js";
 

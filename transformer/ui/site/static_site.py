@@ -137,7 +137,7 @@ NOT_PRECACHED = (MODELS, "films")
 FOOTER = (
     "The model runs in your browser; what you type stays there. Only the full app has "
     "experiments on heads over a corpus, and replicates published findings. The model is that of "
-    "*Attention Is All You Need*."
+    "“Attention Is All You Need”."
 )
 
 CLINIC_FOOTER = (
@@ -145,7 +145,7 @@ CLINIC_FOOTER = (
 )
 TRAIN_FOOTER = (
     "The model trains in your browser; what you type or paste stays there. It is a small model of "
-    "*Attention Is All You Need*."
+    "“Attention Is All You Need”."
 )
 
 
@@ -177,7 +177,7 @@ def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
         _write(folder, f"scripts/{path}", content)
     _write(folder, "train.html", trainer_page(TRAIN_FOOTER))
     _write(folder, CLINIC, clinic_page(CLINIC_FOOTER))
-    _write(folder, "index.html", live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER))
+    _write(folder, "index.html", live_page(models_data, LIVE_TITLE, LIVE_LEAD, FOOTER))
 
 
 def write_service_worker(folder: Path) -> None:
