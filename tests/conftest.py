@@ -79,6 +79,12 @@ _NOUN_PHRASES = {
 _ADVERBS = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "first": "d'abord"}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--sentences", type=int, default=8, help="random sentences for each model in test_truth.py"
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Exclude the imported modules from garbage collection, since they are never freed."""

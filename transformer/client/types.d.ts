@@ -108,6 +108,7 @@ interface State extends Head, Cell {
   tokens: string;
   zoom: number;
   pin: string;
+  marks: string; // cells that a lesson speaks of
   way: "both" | "to" | "from";
   exact: number;
   special: "shown" | "dimmed" | "hidden";
@@ -217,6 +218,7 @@ interface View {
   keys?: string[][]; // keys for the help dialog, and what they do
   title?(): string;
   code?(): string; // Python that gives the same numbers
+  marks?(): Matrix | null; // the table of the marked cells, if it is not the current one
   note?(): string; // instead of the note about attention sinks
   figure?(): Figure | null; // to save as SVG or PNG; null: nothing to save yet
   table?(): Table | null; // to show and to save as CSV

@@ -18,6 +18,7 @@ browser's developer tools."""
 WORKER_FILES = (
     *("engine/worker.js", "engine/changes.js", "engine/model-files.js"),
     *("common/base.js", "common/base64.js", "common/naming.js", "common/head-codes.js"),
+    *("common/matrix.js", "common/numbers.js", "common/sentences.js"),
 )
 """Further modules that the worker loads."""
 SERVICE_WORKER = "engine/service-worker.js"

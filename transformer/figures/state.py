@@ -21,6 +21,7 @@ KINDS: dict[AttentionKind, str] = {
     "cross": "Cross-attention",
 }
 _HEADS = r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?"
+_CELLS = r"(\d{1,4}\.\d{1,4}(,\d{1,4}\.\d{1,4}){0,99})?"
 _TOKENS = r"([qk]\d{1,4}(,[qk]\d{1,4})*)?"
 
 
@@ -95,6 +96,7 @@ FIELDS: dict[str, Field] = {
     "way": Field("both", choices=("both", "to", "from")),
     "row": Field(-1, bounds=(-1, 9999)),
     "column": Field(-1, bounds=(-1, 9999)),
+    "marks": Field("", form=(_CELLS, 'rows and columns of cells, like "3.2,3.4"')),
     "zoom": Field(0, bounds=(0, 6)),
     "exact": Field(0, "Show tokens", bounds=(0, 1)),
     "special": Field("shown", choices=("shown", "dimmed", "hidden")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from transformer.lessons import mathematics, minimal_pair, mistakes
 from transformer.lessons.lesson import INSIDE, TRAIN, TRY, Lesson
+from transformer.text.sentences import EXAMPLE, EXAMPLES
 
 MATHEMATICS, MISTAKES = "The mathematics", "Common mistakes"
 FIND_MISTAKE = "What is wrong in this line, taken from study notes?"
@@ -30,6 +31,7 @@ EXTRA = (
     ),
     Lesson(
         name="shifted",
+        sentences=(EXAMPLES[2], EXAMPLES[3], EXAMPLES[1], EXAMPLE),
         title="Targets shifted right",
         picture="900000 490000 449000 444900 444490 444449",
         part=MATHEMATICS,

@@ -10,7 +10,7 @@ from transformer.lessons.lesson import (
     Question,
     bold,
     escaped,
-    rounded_percent,
+    percent,
     table_picture,
 )
 from transformer.measures.head_codes import write_heads
@@ -71,7 +71,7 @@ def reverse(case: LessonCase) -> Question:
         options=(
             Option(
                 f"{bold(symbols[0])}, the first letter",
-                f"It gets {rounded_percent(first)}: the output starts at the other end.",
+                f"It gets {percent(first)}: the output starts at the other end.",
             ),
             Option(
                 "All letters equally",
@@ -82,7 +82,7 @@ def reverse(case: LessonCase) -> Question:
         correct=2,
         answer=(
             f"{bold(symbols[-1])}: on average the heads of the last layer give it "
-            f"{rounded_percent(last)}. The film on this page shows how this was learned: nearly "
+            f"{percent(last)}. The film on this page shows how this was learned: nearly "
             "uniform attention at first, a clear antidiagonal at the end."
         ),
         picture=table_picture(
@@ -91,6 +91,7 @@ def reverse(case: LessonCase) -> Question:
             symbols,
             weights[: len(symbols), : len(symbols)],
             [[row == 0] for row in range(len(symbols))],
+            [(0, 0, percent(first)), (0, len(symbols) - 1, percent(last))],
         ),
         answer_fields={"run": case.model_name},
     )  # fmt: skip

@@ -192,11 +192,13 @@ def table_picture(
     columns: Sequence[str],
     numbers: Float[np.ndarray, "rows columns"],
     hidden: Sequence[Any] | Bool[np.ndarray, "rows columns"],
+    marked: Sequence[tuple[int, int, str]] = (),
     rows_before: int | None = None,
 ) -> dict[str, Any]:
     """Return a picture for `client/app/learn/lesson-picture.js`: the darker a cell, the greater the
     absolute value of its number. `hidden` cells, broadcast to all rows or columns, are drawn as "?"
-    until the question is answered, and only the first `rows_before` rows are drawn."""
+    until the question is answered, and only the first `rows_before` rows are drawn. Then the
+    `marked` cells, by row and column, have a frame and the numbers that the answer names."""
     sizes = np.abs(numbers)
     return {
         "caption": caption,
@@ -204,7 +206,7 @@ def table_picture(
         "columns": list(columns),
         "weights": (sizes / max(float(sizes.max()), 1e-12)).round(3).tolist(),
         "hidden": np.argwhere(np.broadcast_to(hidden, sizes.shape)).tolist(),
-        "marked": [],
+        "marked": [list(cell) for cell in marked],
         "rowsBefore": len(rows) if rows_before is None else rows_before,
     }
 
@@ -225,9 +227,17 @@ def escaped(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f}%"
+    """Format a share with two significant digits, as `percentText` of `client/common/numbers.js`:
+    100% or 0% only if it is exact."""
+    if share in (0, 1):
+        return f"{100 * share:.0f}%"
+    if share >= 0.9995:
+        return "> 99.9%"
+    if share < 0.0001:
+        return "< 0.01%"
+    return f"{100 * share:.2f}%" if share < 0.001 else f"{100 * share:.1f}%"
 
 
-def rounded_percent(share: float) -> str:
-    """Format a share in whole percent, easy to guess; never "100%" for less than all."""
-    return "more than 99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"
+def signed(number: float) -> str:
+    """Format a number with two decimals and a typographic minus."""
+    return f"{number:.2f}".replace("-", "−")

@@ -15,6 +15,7 @@ from transformer.lessons.lesson import (
     Question,
     bold,
     escaped,
+    percent,
     table_picture,
 )
 
@@ -53,6 +54,7 @@ def score_variance(case: LessonCase) -> Question:
             ["variance"],
             variances,
             variances > small,
+            [(0, 0, f"{small:.0f}"), (len(widths) - 1, 0, f"{large:.0f}")],
         ),
     )
 
@@ -68,7 +70,12 @@ def embedding_scale(case: LessonCase) -> Question:
     lengths = np.stack(
         [np.linalg.norm(trace[f"encoder.embed.hook_{name}"], axis=-1) for name in PARTS], axis=1
     )
-    scaled, position = map(float, lengths.mean(axis=0))
+    lengths = np.c_[lengths[:, 0] / d_model**0.5, lengths]
+    lengths = np.r_[lengths, lengths.mean(axis=0, keepdims=True)]
+    texts = [
+        f"{length:{digits}}"
+        for length, digits in zip(lengths[-1], (".2f", ".1f", ".1f"), strict=True)
+    ]
     return Question(
         options=(
             Option("Not at all", "Then the position would be much longer than the embedding."),
@@ -80,18 +87,23 @@ def embedding_scale(case: LessonCase) -> Question:
         ),
         correct=1,
         answer=(
-            f"By √{d_model} = {d_model**0.5:.3g}: here from {scaled / d_model**0.5:.2f} "
-            f"to {scaled:.1f} on average. The position's vector has length {position:.1f}. Without "
-            "the factor it would dominate the sum."
+            f"By √{d_model} = {d_model**0.5:.3g}: here from a length of {texts[0]} to {texts[1]}, "
+            f"the mean of all tokens. The position's vector has length {texts[2]}. Without the "
+            "factor it would dominate the sum."
         ),
         picture=table_picture(
-            "Length of each token's scaled embedding, and of its position",
-            case.names(trace.src_tokens),
-            ["embedding", "position"],
+            "Length of each token's embedding, before and after scaling, and of its position",
+            [*case.names(trace.src_tokens), "mean"],
+            ["unscaled", "scaled", "position"],
             lengths,
-            [True, False],
+            [False, True, False],
+            [(len(lengths) - 1, column, text) for column, text in enumerate(texts)],
         ),
     )
+
+
+MAX_HARDEST = 0.8
+"""Greatest ratio of the lowest probability to the second lowest that is clearly the lowest."""
 
 
 def highest_loss(case: LessonCase) -> Question:
@@ -103,36 +115,40 @@ def highest_loss(case: LessonCase) -> Question:
     order = sorted(range(len(steps)), key=lambda n: steps[n].probability)
     if len(order) < 4:
         raise LessonUnavailable("the reference translation has fewer than four tokens")
+    if steps[order[0]].probability > MAX_HARDEST * steps[order[1]].probability:
+        raise LessonUnavailable("no position of its reference translation is clearly the hardest")
     options = sorted(order[i] for i in (0, 1, len(order) // 2, len(order) - 1))
-    tokens, least_probable = [step.chosen.token for step in steps], steps[order[0]]
+    tokens, least = [step.chosen.token for step in steps], order[0]
+    losses = np.array([-math.log(max(step.probability, 1e-12)) for step in steps])
+    probabilities = np.exp(-losses)
     return Question(
         exhibit=case.tokens(tokens),
         options=tuple(
             Option(
                 f"{case.token(tokens, n)}, position {n + 1}",
-                f"The loss there is {_nats(steps[n].probability)}.",
+                f"The loss there is {losses[n]:.2f}.",
             )
             for n in options
         ),
-        correct=options.index(order[0]),
+        correct=options.index(least),
         answer=(
-            f"Position {order[0] + 1}: the model gives {case.token(tokens, order[0])} a "
-            f"probability of {100 * least_probable.probability:.1f}%, so the loss is −ln of that, "
-            f"{_nats(least_probable.probability)}. Training minimises the sum over all positions."
+            f"Position {least + 1}: the model gives {case.token(tokens, least)} a "
+            f"probability of {percent(float(probabilities[least]))}, so the loss is −ln of that, "
+            f"{losses[least]:.2f}. Training minimises the sum over all positions."
         ),
         picture=table_picture(
-            "Loss at each position of the reference translation",
-            ["loss"],
+            "Probability and loss at each position of the reference translation",
+            ["probability", "loss"],
             case.names(tokens),
-            np.log([[max(step.probability, 1e-12) for step in steps]]),
+            np.stack([probabilities, losses / losses.max()]),
             [True],
+            [
+                (0, least, percent(float(probabilities[least]))),
+                *((1, n, f"{losses[n]:.2f}") for n in options),
+            ],
         ),
         answer_fields={"target": target},
     )
-
-
-def _nats(probability: float) -> str:
-    return f"{-math.log(max(probability, 1e-12)):.2f} nats"
 
 
 def layer_norm(case: LessonCase) -> Question:
@@ -140,7 +156,9 @@ def layer_norm(case: LessonCase) -> Question:
     trace = case.trace
     sums = trace["encoder.layers.0.self_attn_norm.hook_sum"].astype(np.float64)
     total = sums[0]
-    variances = np.stack([sums.var(axis=-1), np.ones(len(sums))], axis=1)
+    before = np.stack([np.abs(sums.mean(axis=-1)), sums.var(axis=-1)], axis=1)
+    shades = np.c_[before / before.max(axis=0), np.zeros(len(sums)), np.ones(len(sums))]
+    texts = [f"{total.mean():.3f}".replace("-", "−"), f"{total.var():.3f}", "0", "1"]
     return Question(
         options=(
             Option(
@@ -156,21 +174,22 @@ def layer_norm(case: LessonCase) -> Question:
         correct=1,
         answer=(
             f"Over the {len(total)} numbers of one vector. In the first encoder layer the vector "
-            f"of {case.token(trace.src_tokens, 0)} has mean {total.mean():.3f} and variance "
-            f"{total.var():.3f} before the norm, and 0 and 1 after it. Then each dimension is "
+            f"of {case.token(trace.src_tokens, 0)} has mean {texts[0]} and variance {texts[1]} "
+            f"before the norm, and {texts[2]} and {texts[3]} after it. Then each dimension is "
             "multiplied by a learned gain γ, and a learned bias β is added."
         ),
         picture=table_picture(
-            "Variance of each token's vector before the norm, and after it without γ and β",
+            "Mean and variance of each token's vector before and after the norm, without γ and β",
             case.names(trace.src_tokens),
-            ["before", "after"],
-            variances,
-            [False, True],
+            ["mean", "variance", "new mean", "new variance"],
+            shades,
+            [False, False, True, True],
+            [(0, column, text) for column, text in enumerate(texts)],
         ),
     )
 
 
-COMPARED_LENGTHS = (22, 128, 512, 2048)
+COMPARED_LENGTHS = (22, 128, 511, 2048)
 
 
 def attention_cost(case: LessonCase) -> Question:
@@ -198,6 +217,7 @@ def attention_cost(case: LessonCase) -> Question:
             ["attention", "recurrent"],
             np.array([[n / max(n, d), d / max(n, d)] for n in COMPARED_LENGTHS]),
             [[n > COMPARED_LENGTHS[0]] for n in COMPARED_LENGTHS],
+            [(COMPARED_LENGTHS.index(longest), column, "") for column in (0, 1)],
         ),
     )
 
@@ -224,6 +244,7 @@ def word_order(case: LessonCase) -> Question:
         and result.max_differences["with"] > MIN_ORDER_EFFECT
     ):
         raise LessonUnavailable("its encoder does not distinguish the two sentences by order alone")
+    largest = f"{result.max_differences['with']:.1f}"
     with_positions, without = result.translations["with"], result.translations["without"]
     consequence = (
         f"It translates both as {bold(without[0])}"
@@ -249,8 +270,7 @@ def word_order(case: LessonCase) -> Question:
         correct=1,
         answer=(
             "Without positions the encoder computes the same vector for each word in both "
-            f"sentences, up to a rounding error of {result.max_differences['without']:.0e}. "
-            f"With positions the vectors differ by up to {result.max_differences['with']:.1f}. "
+            f"sentences: the difference is 0. With positions it is up to {largest}. "
             f"{consequence} Attention alone treats a sentence as a bag of words."
         ),
         picture=table_picture(
@@ -259,6 +279,7 @@ def word_order(case: LessonCase) -> Question:
             ["difference"],
             np.array([[result.max_differences[name]] for name in ("with", "without")]),
             [[False], [True]],
+            [(0, 0, largest), (1, 0, "0")],
         ),
     )
 
@@ -268,10 +289,10 @@ def longest_wave(case: LessonCase) -> Question:
     config = case.translator.model.config
     if config.positions != "sinusoidal" or config.d_model < 8:
         raise LessonUnavailable("its positions are not sinusoids")
-    vectors = case.trace[POSITIONS].astype(np.float64)
-    vector, sines = vectors[1], vectors[:, :: config.d_model // 4]
-    first, last = (math.atan2(*vector[at : at + 2]) for at in (0, config.d_model - 2))
-    shortest, longest = 2 * math.pi / first, 2 * math.pi / last
+    vector = case.trace[POSITIONS][1].astype(np.float64)
+    pairs = [2 * round(share * (config.d_model / 2 - 1)) for share in (0, 0.25, 0.5, 0.75, 1)]
+    waves = np.array([[2 * math.pi / math.atan2(*vector[at : at + 2])] for at in pairs])
+    shortest, longest = float(waves[0, 0]), float(waves[-1, 0])
     return Question(
         options=(
             Option(
@@ -292,10 +313,12 @@ def longest_wave(case: LessonCase) -> Question:
             "waves distinguish neighbouring positions as well as distant ones."
         ),
         picture=table_picture(
-            "Size of four sine waves at the first positions, from the shortest to a long one",
-            [f"position {position}" for position in range(len(sines))],
-            ["shortest", "…", "…", "long"],
-            sines,
-            [False, False, False, True],
+            "Length in positions of five of the waves, the longer the darker",
+            [f"dim. {at}" for at in pairs],
+            ["length"],
+            np.log(waves),
+            [[at > 0] for at in pairs],
+            [(0, 0, f"{shortest:.1f}"), (len(pairs) - 1, 0, f"{longest:,.0f}")],
         ),
+        answer_fields={"waves": f"0,{pairs[-1]}"},
     )

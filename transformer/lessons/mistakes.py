@@ -12,6 +12,7 @@ from transformer.lessons.lesson import (
     Option,
     Question,
     percent,
+    signed,
     table_picture,
 )
 
@@ -46,15 +47,16 @@ def cosine_exponent(case: LessonCase) -> Question:
             "The sine and the cosine of a pair have the same exponent, $2i/d_{model}$. Then a "
             "shift by k positions is a rotation of the pair, the same at every position. With the "
             "wrong exponent the two turn at different speeds, and no 2 × 2 matrix is such a shift: "
-            f"the best one has an error of up to {misprint:.2g}; with the paper's exponent it "
-            f"is {paper:.0e}, a rounding error."
+            f"the best one has an error of up to {misprint:.2g}; with the paper's exponent its "
+            f"error is {max(paper, 1e-12):.0f}."
         ),
         picture=table_picture(
             "Size of the second sine and cosine at the first positions",
-            [f"position {position}" for position in range(len(pair))],
+            [*(f"position {position}" for position in range(N_POSITIONS)), "error of a shift"],
             ["sine", "cosine", "misprint"],
-            pair,
-            [False, True, False],
+            np.r_[pair, [[0, paper, misprint]]],
+            [[False, True, False]] * N_POSITIONS + [[False, True, True]],
+            [(N_POSITIONS, 1, "0"), (N_POSITIONS, 2, f"{misprint:.2g}")],
         ),
     )
 
@@ -66,7 +68,6 @@ def weight_called_value(case: LessonCase) -> Question:
     row = min(VALUE_ROW, len(trace.tgt_tokens) - 1)
     weights, values = trace[f"{prefix}weights"][head, row], trace[f"{prefix}value"][head]
     best = int(weights.argmax())
-    error = np.abs(weights @ values - trace[f"{prefix}heads"][head, row]).max()
     return Question(
         options=(
             Option("A value is a separate vector, computed from the token"),
@@ -82,9 +83,7 @@ def weight_called_value(case: LessonCase) -> Question:
             f"{case.head_name(layer, head)} the row of {case.token(trace.tgt_tokens, row)} gives "
             f"{case.token(trace.src_tokens, best)} {percent(float(weights[best]))}. The **value** "
             f"of that token is a vector, $x W_i^V$: {values.shape[1]} numbers, the same for every "
-            "query. The output of the head is the sum of all values, each multiplied by its "
-            f"weight. Recomputed from the {len(weights)} values of this row it equals the model's "
-            f"output up to {max(error, 1e-7):.0e}."
+            "query. The output of the head is the sum of all values, each multiplied by its weight."
         ),
         picture=table_picture(
             "Weight of each token in one row, and its value",
@@ -92,6 +91,7 @@ def weight_called_value(case: LessonCase) -> Question:
             case.names(trace.src_tokens),
             np.c_[weights, values[:, :N_NUMBERS] / np.abs(values[:, :N_NUMBERS]).max()].T,
             [[row > 0] for row in range(1 + N_NUMBERS)],
+            [(0, best, percent(float(weights[best])))],
             rows_before=2,
         ),
         answer_fields={"layer": layer, "head": head, "row": row},
@@ -119,20 +119,29 @@ def missing_end_row(case: LessonCase) -> Question:
             "would teach it to stop."
         ),
         picture=table_picture(
-            "Training rows: what was read last, and what comes next",
+            "Training rows: what was read last, and the probability of what comes next",
             case.names(trace.tgt_tokens),
             case.names(trace.predicted_tokens),
-            np.eye(len(trace.predicted_tokens)),
+            np.diag([step.probability for step in trace.translation.steps]),
             [False],
+            [
+                (
+                    len(trace.tgt_tokens) - 1,
+                    len(trace.predicted_tokens) - 1,
+                    percent(step.probability),
+                )
+            ],
             rows_before=len(trace.tgt_tokens) - 1,
         ),
     )
 
 
 def key_matrix(case: LessonCase) -> Question:
+    tokens = case.trace.src_tokens
     scores = case.trace["encoder.layers.0.self_attn.hook_scores"]
-    difference = np.abs(scores - scores.swapaxes(1, 2)).max()
-    weights = case.trace.weights("encoder", 0)[0]
+    differences = np.abs(scores - scores.swapaxes(1, 2))
+    head, first, second = map(int, np.unravel_index(differences.argmax(), differences.shape))
+    there, back = (signed(float(scores[head, a, b])) for a, b in ((first, second), (second, first)))
     return Question(
         options=(
             Option("$VW_i^V$ should be $VW_i^Q$", "Values have their own matrix: this is right."),
@@ -142,16 +151,17 @@ def key_matrix(case: LessonCase) -> Question:
         correct=1,
         answer=(
             "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, every key would equal its "
-            "query, and the score between two tokens would be the same in both directions. In this "
-            "model's first layer the scores of the two directions differ by up to "
-            f"{difference:.2g}."
+            "query, and the score between two tokens would be the same in both directions. In "
+            f"{case.head_name(0, head)} of this model it is {there} from "
+            f"{case.token(tokens, first)} to {case.token(tokens, second)}, and {back} back."
         ),
         picture=table_picture(
-            "Weights of one head of the first encoder layer; hidden: one of the two directions",
-            case.names(case.trace.src_tokens),
-            case.names(case.trace.src_tokens),
-            weights,
-            np.triu(np.ones(weights.shape, dtype=bool), k=1),
+            "Size of the scores of one head of the first layer; hidden: one of the two directions",
+            case.names(tokens),
+            case.names(tokens),
+            scores[head],
+            np.triu(np.ones(scores[head].shape, dtype=bool), k=1),
+            [(first, second, there), (second, first, back)],
         ),
     )
 
@@ -206,9 +216,8 @@ def mask_sign(case: LessonCase) -> Question:
         correct=0,
         answer=(
             "The mask sets the scores of later positions to −∞, and $e^{-\\infty} = 0$. A score of "
-            "+∞ would take all of the weight. In this model the largest weight on a later "
-            f"position, over all layers and heads, is {weights[..., later].max(initial=0):.0f}, "
-            "and each row still sums to 1."
+            "+∞ would take all of the weight. In this model the weights on later positions are "
+            f"{weights[..., later].max(initial=0):.0f} in all layers and heads."
         ),
         picture=table_picture(
             "Weights of one head of the decoder; hidden: later positions",
@@ -216,6 +225,7 @@ def mask_sign(case: LessonCase) -> Question:
             case.names(trace.tgt_tokens),
             weights[0, 0],
             later,
+            [(0, 1, "0")],
         ),
     )
 
@@ -225,7 +235,7 @@ def missing_relu(case: LessonCase) -> Question:
     hidden = np.stack(
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
-    units = np.sort(hidden[0].mean(axis=0).argsort()[-N_NUMBERS:])
+    shares = (hidden > 0).mean(axis=-1)
     activation = str(trace.config.get("activation", "relu"))
     other_values = (
         "exactly 0" if activation == "relu" else f"small, as this model uses {activation}"
@@ -239,22 +249,25 @@ def missing_relu(case: LessonCase) -> Question:
         correct=1,
         answer=(
             "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers "
-            f"to 0 (equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
-            f"{percent(float((hidden > 0).mean()))} are positive on this sentence; the others are "
-            f"{other_values}."
+            f"to 0 (equation 2). Of the {hidden.shape[-1]:,} units of the first encoder layer "
+            f"{percent(float(shares[0, 0]))} are positive for {case.token(trace.src_tokens, 0)}; "
+            f"the others are {other_values}."
         ),
         picture=table_picture(
-            f"{N_NUMBERS} of the units of the first encoder layer",
+            "Share of the units of each encoder layer that are positive for a token",
+            [f"layer {layer + 1}" for layer in range(trace.n_layers)],
             case.names(trace.src_tokens),
-            [f"unit {unit + 1}" for unit in units],
-            hidden[0][:, units],
-            hidden[0][:, units] <= 0,
+            shares,
+            [True],
+            [(0, 0, percent(float(shares[0, 0])))],
         ),
     )
 
 
 def epsilon_position(case: LessonCase) -> Question:
     eps, gradients = 1e-9, np.array([1e-3, 1e-5, 1e-7])
+    steps = np.c_[gradients / np.sqrt(gradients**2 + eps), gradients / (gradients + eps)]
+    inside, outside = (f"{step:.2g}" for step in steps[-1])
     return Question(
         options=(
             Option("ε belongs outside the root"),
@@ -267,14 +280,15 @@ def epsilon_position(case: LessonCase) -> Question:
         correct=0,
         answer=(
             "Outside: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). The paper "
-            f"uses ε = 10⁻⁹. Inside the root it would count as √ε ≈ {eps**0.5:.1e} for a weight "
-            f"with a gradient near 0, {eps**0.5 / eps:,.0f} times more than intended."
+            "uses ε = 10⁻⁹. Inside the root it would count as √ε: for a gradient of 10⁻⁷ the first "
+            f"step would be {inside} learning rates instead of {outside}."
         ),
         picture=table_picture(
             "Size of the first step, in learning rates, by the size of the gradient",
             ["10⁻³", "10⁻⁵", "10⁻⁷"],
             ["as printed", "corrected"],
-            np.c_[gradients / np.sqrt(gradients**2 + eps), gradients / (gradients + eps)],
+            steps,
             [False, True],
+            [(2, 0, inside), (2, 1, outside)],
         ),
     )

@@ -15,6 +15,7 @@ import { startState } from "../../../transformer/client/trace/explorer-data.js";
 import { measureNames } from "../../../transformer/client/trace/head-measures.js";
 import { notices } from "../../../transformer/client/trace/sentence-heads.js";
 import { unpackTrace } from "../../../transformer/client/trace/packed-trace.js";
+import { markedCells, markSentences } from "../../../transformer/client/trace/marks.js";
 import { headerOf } from "../../../transformer/client/trace/packing.js";
 import { tokenRows, wordRows } from "../../../transformer/client/trace/step-table.js";
 
@@ -79,6 +80,24 @@ const commands = {
       replies.push(await questionOf(lesson, unpackCase(bytes, (text) => Promise.resolve(translations[text]), exact)));
     }
     return replies;
+  },
+
+  // What the explorer marks and writes in the states of cases.json, each with the bytes in the file of its number: by
+  // the numbers of rows and columns, and the sentences above the view.
+  marks() {
+    return readJson(`${folder}/cases.json`).map((fields, i) => {
+      const store = makeStore(() => {});
+      const { header } = store.load(Deno.readFileSync(`${folder}/${i}`));
+      const exact = fields.view === "query-key" ? 1 : fields.exact ?? 0; // a view of tokens
+      const state = startState(store.sides[0], { ...header.defaults, ...fields, exact }, () => []);
+      const m = matrixOf(store.sides[0], state);
+      return {
+        cells: markedCells(m, fields.marks),
+        sentences: markSentences(m, fields.marks),
+        rows: m.rows.map(({ members }) => members),
+        columns: m.columns.map(({ members }) => members),
+      };
+    });
   },
 
   // What the views derive from the bytes in a file: of the explorer, of the first page, and the table of steps.

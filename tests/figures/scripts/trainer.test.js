@@ -144,6 +144,8 @@ Deno.test("the head that takes over is the one whose share rises most", () => {
     successor(seeds, "without it"),
     /^Cross-attention layer 2, head 1 takes over: .* 81% without it, and 20% otherwise\.$/,
   );
+  assert.match(successor(seeds, "without it", "c1.0"), /^No cross-attention head takes over/);
+  assert.match(successor(seeds, "without it", "e1,c1"), /^No cross-attention head takes over/);
   const unchanged = seeds.map((pair) => ({ ...pair, after: pair.before }));
   assert.match(successor(unchanged, "without it"), /^No cross-attention head takes over/);
   assert.equal(successor([{ seed: 1, before: outcome(1, null), after: outcome(1, null) }], ""), "");
@@ -165,6 +167,9 @@ Deno.test("captions say what the numbers show", () => {
   };
   const evaluations = [evaluation(25, 0.2, 10), evaluation(50, 0.62, 200), evaluation(75, 0.97, 498)];
   assert.deepEqual(firstFollower(evaluations), { step: 50, layer: 0, head: 1, share: 0.62 });
+  assert.equal(firstFollower(evaluations, "c0.1"), null);
+  const without = { ...run, started: { settings: { ...run.started.settings, off: "c0" } } };
+  assert.match(caption({ ...without, evaluations }), /^99% of the outputs were right at step 75\.$/);
   assert.match(
     caption({ ...run, evaluations }),
     /^Step 50: cross-attention layer 1, head 2 put 62% .* \(step 75: 97%\)\. 99% .* at step 75\.$/,

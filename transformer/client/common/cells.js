@@ -155,18 +155,41 @@ export function drawTable(
   layout,
   theme,
   colour,
-  { ramp = theme.ramp, css = theme.css, cell = null, pinned = null } = {},
+  { ramp = theme.ramp, css = theme.css, cell = null, pinned = null, marked = [] } = {},
 ) {
   drawMask(pen, m, layout, theme);
   drawCells(pen, m, layout, colour, ramp, css);
   drawLabels(pen, m, layout, theme, cell || pinned);
-  for (const [marked, outlineColour] of [[pinned, theme.choice], [cell, theme.text]]) {
-    if (!marked || !inSpan(layout.span, marked)) continue;
-    const [x, y] = cornerOf(layout, marked);
-    pen.lineWidth = 2;
-    pen.strokeStyle = outlineColour;
-    pen.strokeRect(x - 0.5, y - 0.5, Math.max(layout.cellWidth, 3), Math.max(layout.cellHeight, 3));
-  }
+  for (const place of marked) outlineCell(pen, layout, place, theme.choice);
+  for (const place of marked) writeInCell(pen, layout, place, theme);
+  if (pinned) outlineCell(pen, layout, pinned, theme.choice);
+  if (cell) outlineCell(pen, layout, cell, theme.text);
+}
+
+/** @param {Pen} pen @param {Cell} cell @param {string} colour */
+function outlineCell(pen, layout, cell, colour) {
+  if (!inSpan(layout.span, cell)) return;
+  const [x, y] = cornerOf(layout, cell);
+  pen.lineWidth = 2;
+  pen.strokeStyle = colour;
+  pen.strokeRect(x - 0.5, y - 0.5, Math.max(layout.cellWidth, 3), Math.max(layout.cellHeight, 3));
+}
+
+// Write the text of a cell on its own background, where there is space for it.
+/** @param {Pen} pen @param {Cell & { text: string }} cell @param {Theme} theme */
+function writeInCell(pen, layout, cell, theme) {
+  if (!inSpan(layout.span, cell)) return;
+  pen.font = `600 ${SMALL_LABEL_SIZE}px ${theme.font}`;
+  const [[x, y], width] = [cornerOf(layout, cell), pen.measureText(cell.text).width];
+  if (width + 4 > layout.cellWidth || layout.cellHeight < SMALL_LABEL_SIZE + 3) return;
+  const [middleX, middleY] = [x + layout.cellWidth / 2, y + layout.cellHeight / 2];
+  pen.fillStyle = theme.background;
+  pen.fillRect(middleX - width / 2 - 2, middleY - SMALL_LABEL_SIZE / 2 - 2, width + 4, SMALL_LABEL_SIZE + 4);
+  pen.fillStyle = theme.text;
+  pen.textBaseline = "middle";
+  pen.textAlign = "center";
+  pen.fillText(cell.text, middleX, middleY);
+  pen.textAlign = "left";
 }
 
 /** @param {Span} span @param {Cell} cell */

@@ -4,7 +4,7 @@
 import { el, svgNode } from "../../common/base.js";
 import { truncated } from "../../common/naming.js";
 
-const CELL = 24;
+const CELL = 24; // height of a cell, and its width unless a marked cell has a longer text
 const LETTER = 7.2; // width of a letter of a label, about
 const MAX_NAME = 12; // letters of a label
 const MAX_SCALE = 1.9; // how much a wide page enlarges the picture
@@ -18,11 +18,11 @@ export function lessonPicture(picture, answered, guess = "") {
   const rows = picture.rows.slice(0, answered ? undefined : rowsBefore)
     .map((name) => rowNamesHidden && !answered ? "?" : truncated(name, MAX_NAME));
   const columns = picture.columns.map((name) => truncated(name, MAX_NAME));
-  const widthOf = (names) => LETTER * Math.max(1, ...names.map((name) => [...name].length));
-  const [left, top] = [10 + widthOf(rows), 12 + 0.75 * widthOf(columns)];
-  const width = left + CELL * columns.length + 0.75 * widthOf(columns.slice(-1));
+  const lengthOf = (names) => LETTER * Math.max(1, ...names.map((name) => [...name].length));
+  const cellWidth = Math.max(CELL, 8 + lengthOf(marked.map(([, , text = ""]) => text)));
+  const [left, top] = [10 + lengthOf(rows), 12 + 0.75 * lengthOf(columns)];
+  const width = left + cellWidth * columns.length + 0.75 * lengthOf(columns.slice(-1));
   const height = top + CELL * rows.length + 4;
-  const has = (cells, row, column) => cells.some(([i, j]) => i === row && j === column);
   const root = svgNode("svg", {
     viewBox: `0 0 ${width} ${height}`,
     width,
@@ -33,38 +33,49 @@ export function lessonPicture(picture, answered, guess = "") {
     style: `max-width: min(100%, ${Math.round(MAX_SCALE * width)}px)`,
   });
   columns.forEach((name, j) => {
-    const [x, y] = [left + (j + 0.5) * CELL, top - 6];
+    const [x, y] = [left + (j + 0.5) * cellWidth, top - 6];
     root.append(svgNode("text", { x, y, transform: `rotate(-45 ${x} ${y})` }, name));
   });
-  const frames = [];
-  const chosen = answered ? chosenCells(picture, guess) : [];
+  /** @type {(row: number, column: number) => Box} */
+  const boxOf = (i, j) => ({ x: left + j * cellWidth, y: top + i * CELL, width: cellWidth });
   rows.forEach((name, i) => {
-    const y = top + i * CELL;
-    root.append(svgNode("text", { x: left - 6, y: y + CELL * 0.68, "text-anchor": "end" }, name));
+    root.append(svgNode("text", { x: left - 6, y: top + (i + 0.68) * CELL, "text-anchor": "end" }, name));
     columns.forEach((_, j) => {
-      const x = left + j * CELL;
-      const isHidden = !answered && has(hidden, i, j);
-      const cell = svgNode("rect", { x, y, width: CELL, height: CELL, class: isHidden ? "hu-hidden" : "" });
-      const weight = weights[i][j];
-      if (!isHidden) {
-        cell.style.fillOpacity = String(weight);
-        cell.append(svgNode("title", {}, weight.toFixed(2)));
-      }
-      root.append(cell);
-      if (isHidden) {
-        root.append(svgNode("text", { x: x + CELL / 2, y: y + CELL * 0.68, "text-anchor": "middle" }, "?"));
-      }
-      if (has(chosen, i, j)) {
-        frames.push(svgNode("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, class: "hu-chosen" }));
-      }
-      if (answered && has(marked, i, j)) {
-        frames.push(svgNode("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, class: "hu-marked" }));
-      }
+      const isHidden = !answered && hidden.some(([row, column]) => row === i && column === j);
+      root.append(...cellNodes(boxOf(i, j), weights[i][j], isHidden));
     });
   });
-  root.append(...frames);
+  const shown = (cells) => answered ? cells.filter(([i]) => i < rows.length) : [];
+  for (const [i, j] of shown(chosenCells(picture, guess))) root.append(frameAt(boxOf(i, j), "hu-chosen"));
+  for (const [i, j, text = ""] of shown(marked)) root.append(...markNodes(boxOf(i, j), text));
   return el("figure", { class: "hu-lesson-figure" }, root, el("figcaption", {}, `${caption}.`));
 }
+
+/** @typedef {{ x: number, y: number, width: number }} Box of a cell */
+
+/** @param {Box} box @param {number} shade from 0 to 1 @param {boolean} isHidden */
+function cellNodes(box, shade, isHidden) {
+  const cell = svgNode("rect", { ...box, height: CELL, class: isHidden ? "hu-hidden" : "" });
+  if (!isHidden) cell.style.fillOpacity = String(shade);
+  return isHidden ? [cell, textAt(box, "?")] : [cell];
+}
+
+/** @param {Box} box @param {string} className */
+const frameAt = ({ x, y, width }, className) =>
+  svgNode("rect", { x: x + 1, y: y + 1, width: width - 2, height: CELL - 2, class: className });
+
+// The frame of a marked cell and the number in it.
+/** @param {Box} box @param {string} text */
+function markNodes(box, text) {
+  const { x, y, width } = box;
+  if (!text) return [frameAt(box, "hu-marked")];
+  const back = svgNode("rect", { x: x + 4, y: y + 4, width: width - 8, height: CELL - 8, class: "hu-marked-number" });
+  return [frameAt(box, "hu-marked"), back, textAt(box, text)];
+}
+
+/** @param {Box} box @param {string} text */
+const textAt = ({ x, y, width }, text) =>
+  svgNode("text", { x: x + width / 2, y: y + CELL * 0.68, "text-anchor": "middle" }, text);
 
 // The cells that a guess is about, if it names a column of those that were hidden. Options name the first of equal columns.
 /** @param {import("../../trace/questions/case.js").Picture} picture @param {string} label Markdown */

@@ -8,7 +8,7 @@ import { fill } from "../../common/sentences.js";
 import { DEFAULTS } from "../../training/settings.js";
 import { TASKS } from "../../training/tasks.js";
 import { racerName } from "./races.js";
-import { reachedStep } from "./verdict.js";
+import { isOff, reachedStep } from "./verdict.js";
 
 const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
 const RECENT = 20; // steps whose mean loss is compared
@@ -20,14 +20,16 @@ const REPEATS = "Pairs that repeat the source of another: {repeats}; pairs with 
 
 /** @typedef {import("./runs.js").Run} Run */
 
-// The cross-attention head that first put most of its weight on the right tokens, and when.
-/** @param {any[]} evaluations */
-export function firstFollower(evaluations) {
+// The cross-attention head that first put most of its weight on the right tokens, and when. A head that is off has weights
+// too, but passes nothing on.
+/** @param {any[]} evaluations @param {string} off codes of heads */
+export function firstFollower(evaluations, off = "") {
   for (const { step, linkShares } of evaluations) {
     if (!linkShares) return null;
     let best = null;
     linkShares.forEach((heads, layer) =>
       heads.forEach((share, head) => {
+        if (isOff(off, layer, head)) return;
         if (share >= BEGINS && share > (best?.share ?? 0)) best = { step, layer, head, share };
       })
     );
@@ -64,7 +66,7 @@ function learnedText(run) {
   }
   const failing = share < FAILED ? tooHighText(run) || memorisedText(run) : grokkedText(run);
   if (failing) return failing;
-  const follower = firstFollower(run.evaluations);
+  const follower = firstFollower(run.evaluations, settings.off);
   const now = follower ? last.linkShares[follower.layer][follower.head] : 0;
   const followed = follower
     ? `Step ${follower.step}: cross-attention ${headName(follower)} put ${

@@ -41,7 +41,7 @@ export function makeSeedComparison(compareSeeds, stepsOf, onChange) {
       const pairs = await compareSeeds(forked, kind === "seeds");
       if (!pairs) return;
       const change = changeText(forked.settings);
-      const taken = forked.step ? successor(pairs, change) : "";
+      const taken = forked.step ? successor(pairs, change, forked.started.settings.off) : "";
       store(`${verdict(pairs, change, stepsOf(forked), kind, forked.step)} ${taken}`.trim(), pairTable(pairs, kind));
     } catch (error) {
       store(error.message);

@@ -90,16 +90,22 @@ export function pairTable(pairs, kind) {
   };
 }
 
-// Which head attends more to the right tokens in the fork than in the run as it was; "" if none does clearly.
-/** @param {Pair[]} seeds @param {string} change */
-export function successor(seeds, change) {
+// Whether this head of cross-attention is among those that are off, such as "c1.2,e0".
+/** @param {string} off @param {number} layer @param {number} head */
+export const isOff = (off, layer, head) =>
+  off.split(",").some((code) => code === `c${layer}` || code === `c${layer}.${head}`);
+
+// Which head attends more to the right tokens in the fork than in the run as it was; "" if none does clearly. The heads
+// that are off in the fork do not count.
+/** @param {Pair[]} seeds @param {string} change @param {string} off */
+export function successor(seeds, change, off = "") {
   const known = seeds.filter(({ before, after }) => before.linkShares && after.linkShares);
   if (!known.length) return "";
   let [best, rise, from, to] = [null, CLEAR_SHARE, 0, 0];
   known[0].before.linkShares.forEach((heads, layer) =>
     heads.forEach((_, head) => {
       const mean = (side) => known.reduce((sum, seed) => sum + seed[side].linkShares[layer][head], 0) / known.length;
-      if (mean("after") - mean("before") > rise) {
+      if (!isOff(off, layer, head) && mean("after") - mean("before") > rise) {
         [best, from, to] = [{ layer, head }, mean("before"), mean("after")];
         rise = to - from;
       }

@@ -4,7 +4,7 @@ import { button, download, el, indices, wordsNode } from "../../common/base.js";
 import { csvOf } from "../../common/csv.js";
 import { KINDS } from "../../common/head-codes.js";
 import { exportName, headName, pieceName } from "../../common/naming.js";
-import { percentText } from "../../common/numbers.js";
+import { percentText, wholePercent } from "../../common/numbers.js";
 import { fill, fillNodes } from "../../common/sentences.js";
 import { movedAttention, probabilityChanges } from "../../trace/effect.js";
 import { headgridView } from "../../views/grids/headgrid.js";
@@ -76,27 +76,41 @@ export function makeEffect(context, change) {
   return { node, draw };
 }
 
-/** @param {ReturnType<typeof probabilityChanges>} rows @param {string} lang */
-function effectSentence(rows, lang) {
+// The probabilities of each token as the table and the sentence write them.
+/** @param {ReturnType<typeof probabilityChanges>} rows */
+export const probabilityTexts = (rows) =>
+  rows.map(({ token, before, after }) => ({
+    token: pieceName(token),
+    before: percentText(before),
+    after: percentText(after),
+  }));
+
+// The sentence about the token that changes most, and what is in its placeholders.
+/** @param {ReturnType<typeof probabilityChanges>} rows @returns {[string, { token: string, before: string, after: string }]} */
+export function greatestChange(rows) {
   const size = ({ before, after }) => Math.abs(after - before);
   const greatest = rows.reduce((best, row) => size(row) > size(best) ? row : best);
-  if (size(greatest) < SMALL) return [SENTENCES.none];
-  return fillNodes(SENTENCES[greatest.after < greatest.before ? "falls" : "rises"], {
-    token: wordsNode(pieceName(greatest.token), lang),
-    before: percentText(greatest.before),
-    after: percentText(greatest.after),
-  });
+  const { none, falls, rises } = SENTENCES;
+  const sentence = size(greatest) < SMALL ? none : greatest.after < greatest.before ? falls : rises;
+  return [sentence, probabilityTexts(rows)[rows.indexOf(greatest)]];
+}
+
+/** @param {ReturnType<typeof probabilityChanges>} rows @param {string} lang */
+function effectSentence(rows, lang) {
+  const [sentence, texts] = greatestChange(rows);
+  return fillNodes(sentence, { ...texts, token: wordsNode(texts.token, lang) });
 }
 
 // Two bars from 0 to 100 % for every token of the original translation.
 /** @param {HTMLElement} table @param {ReturnType<typeof probabilityChanges>} rows @param {string} lang */
 function drawProbabilities(table, rows, lang) {
-  const bar = (name, share) =>
+  const texts = probabilityTexts(rows);
+  const bar = (name, i) =>
     el(
       "td",
-      { title: `${name}: ${percentText(share)}` },
-      el("span", { class: `hu-share hu-share-${name}`, style: `width: ${(100 * share).toFixed(2)}%` }),
-      el("span", { class: "hu-share-number" }, percentText(share)),
+      { title: `${name}: ${texts[i][name]}` },
+      el("span", { class: `hu-share hu-share-${name}`, style: `width: ${(100 * rows[i][name]).toFixed(2)}%` }),
+      el("span", { class: "hu-share-number" }, texts[i][name]),
     );
   table.replaceChildren(
     el(
@@ -108,13 +122,13 @@ function drawProbabilities(table, rows, lang) {
     el(
       "tbody",
       {},
-      ...rows.map(({ token, before, after, isOther }) =>
+      ...rows.map(({ isOther }, i) =>
         el(
           "tr",
           { class: isOther ? "hu-other" : null },
-          el("th", { scope: "row" }, wordsNode(pieceName(token), lang)),
-          bar("before", before),
-          bar("after", after),
+          el("th", { scope: "row" }, wordsNode(texts[i].token, lang)),
+          bar("before", i),
+          bar("after", i),
         )
       ),
     ),
@@ -122,15 +136,15 @@ function drawProbabilities(table, rows, lang) {
 }
 
 /** @param {ReturnType<typeof movedAttention>} moved @param {URLSearchParams} params */
-function gridData(moved, params) {
+export function gridData(moved, params) {
   const kinds = Object.entries(KINDS).map(([kind, label]) => {
     const heads = moved.filter((head) => head.kind === kind);
     const layers = indices(1 + Math.max(...heads.map(({ layer }) => layer)));
     const rows = layers.map((layer) => heads.filter((head) => head.layer === layer));
     return [kind, {
       levels: rows.map((row) => row.map(({ share }) => Math.sqrt(share))),
-      marks: rows.map((row) => row.map(({ share }) => share >= SMALL ? String(Math.round(100 * share)) : "")),
-      descriptions: rows.map((row) => row.map((head) => `${label}, ${headName(head)}: ${percentText(head.share)}`)),
+      marks: rows.map((row) => row.map(({ share }) => share >= SMALL ? wholePercent(share).replace("%", "") : "")),
+      descriptions: rows.map((row) => row.map((head) => `${label}, ${headName(head)}: ${wholePercent(head.share)}`)),
     }];
   });
   return {
@@ -147,12 +161,12 @@ function gridData(moved, params) {
 }
 
 /** @param {ReturnType<typeof movedAttention>} moved */
-function greatestSentence(moved) {
+export function greatestSentence(moved) {
   const greatest = moved.reduce((best, head) => head.share > best.share ? head : best);
   if (greatest.share < SMALL) return UNMOVED;
   return fill(GREATEST, {
     kind: KINDS[greatest.kind],
     head: headName(greatest),
-    share: percentText(greatest.share),
+    share: wholePercent(greatest.share),
   });
 }

@@ -2,11 +2,13 @@
 // Markdown.
 
 import { indices } from "../../common/base.js";
-import { headName, isControl, pieceName, setExactNames, tokenName } from "../../common/naming.js";
+import { matrixOf } from "../../common/matrix.js";
+import { axisLabels, headName, isControl, pieceName, setExactNames, tokenName } from "../../common/naming.js";
 import { HeadWeights } from "../head-weights.js";
 import { unpackTrace } from "../packed-trace.js";
-import { unpack } from "../packing.js";
-import { mergeWords, plainWords, wordNumbers } from "../words.js";
+import { markText } from "../marks.js";
+import { quantize, unpack } from "../packing.js";
+import { labelsOf, mergeWords, plainWords, wordNumbers } from "../words.js";
 
 /**
  * @typedef {Pick<import("../packed-trace.js").ViewTrace,
@@ -19,9 +21,9 @@ import { mergeWords, plainWords, wordNumbers } from "../words.js";
 /**
  * Numbers from 0 to 1, such as attention between words, drawn with the question. Until it is answered, `hidden` cells and,
  * if `rowNamesHidden`, the names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the
- * `marked` cells have a frame.
+ * `marked` cells, [row, column, text], have a frame and the numbers that the answer names.
  * @typedef {{ weights: number[][], rows: string[], columns: string[], caption: string, hidden: number[][],
- *   marked: number[][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
+ *   marked: [number, number, string?][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
  */
 /**
  * A question about one sentence. If the answer is to be found in the view, it has no `options`; `verdicts` then tell for
@@ -88,6 +90,84 @@ export class LessonCase {
   headName(layer, head) {
     return headName({ layer, head });
   }
+
+  // What the explorer draws of one head.
+  /** @param {{ kind: string, layer: number, head: number, exact?: boolean, word_row?: string }} fields */
+  table(fields) {
+    return new HeadTable(this.trace, { exact: this.exact, ...fields });
+  }
+}
+
+// The table of one head as the explorer draws it: its rows and columns are words or tokens, and its weights have the
+// digits that packing preserves. Cells are named by the positions of tokens in them.
+export class HeadTable {
+  /** @param {Trace} trace @param {{ kind: string, layer: number, head: number, exact: boolean, word_row?: string }} fields */
+  constructor(trace, { kind, layer, head, exact, word_row = "output" }) {
+    const [src, tgt, predicted] = [trace.srcTokens, trace.tgtTokens, trace.predictedTokens].map(labelsOf);
+    const { shape, values } = trace.weights(kind, layer);
+    const size = shape[1] * shape[2];
+    const levels = quantize("", { shape, values: values.subarray(head * size, (head + 1) * size) });
+    const weights = Float32Array.from(levels.values, (level) => (level / levels.top) ** 2);
+    const side = {
+      labels: () => axisLabels({ src, tgt, predicted }, kind),
+      weights: () => ({ values: weights, top: levels.top }),
+    };
+    const state = {
+      kind,
+      layer,
+      head,
+      exact: Number(exact),
+      word_row,
+      special: "shown",
+      combine: "one",
+      renormalise: 0,
+    };
+    this.matrix = matrixOf(/** @type {any} */ (side), /** @type {any} */ (state));
+  }
+
+  get rows() {
+    return this.matrix.rows;
+  }
+
+  get columns() {
+    return this.matrix.columns;
+  }
+
+  // The first positions of all rows or columns.
+  /** @param {"rows" | "columns"} axis */
+  positions(axis) {
+    return this[axis].map(({ members }) => members[0]);
+  }
+
+  /** @param {number} row @param {number} column positions of tokens */
+  weight(row, column) {
+    const { rows, columns, values, nColumns } = this.matrix;
+    const at = (entries, position) => entries.findIndex(({ members }) => members.includes(position));
+    return values[at(rows, row) * nColumns + at(columns, column)];
+  }
+
+  /** @param {number} row @param {number} column */
+  text(row, column) {
+    return markText(this.weight(row, column));
+  }
+
+  // The weights of a row, of all columns.
+  /** @param {number} row */
+  row(row) {
+    return this.positions("columns").map((column) => this.weight(row, column));
+  }
+
+  // The mean of some cells.
+  /** @param {[number, number][]} cells */
+  mean(cells) {
+    return mean(cells.map(([row, column]) => this.weight(row, column)));
+  }
+
+  // The names of rows or columns.
+  /** @param {"rows" | "columns"} axis */
+  names(axis) {
+    return this[axis].map(({ text, written }) => tokenName(written ?? text));
+  }
 }
 
 // The words of a trace and the cross-attention between them; tokens without letters or digits are left out.
@@ -131,6 +211,11 @@ class TraceWords {
     return this.targetWords.numbers.indexOf(this.targetPositions[word]);
   }
 
+  // The column of the first token of a source word.
+  column(word) {
+    return this.sourceWords.numbers.indexOf(this.sourcePositions[word]);
+  }
+
   // The rows of all tokens of a target word, as the explorer's address writes them.
   rows(word) {
     const number = this.targetPositions[word];
@@ -164,7 +249,7 @@ function namesOf(tokens) {
   return tokens.map((token, i) => isControl(token) ? tokenName(token) : pieceName(token, begins(i)));
 }
 
-const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;
+export const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;
 
 export const layersOf = (trace) => indices(trace.config.n_layers);
 export const headsOf = (trace) => indices(trace.config.n_heads);
@@ -182,10 +267,6 @@ export function rowsOf(trace, kind, layer, head) {
 export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\$&");
 /** @param {string} text */
 export const bold = (text) => `**${escaped(text)}**`;
-// A share rounded to whole percent, for guessing; never "100%" for less than all.
-export const roundedPercent = (share) => share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`;
-// A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
-export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
 
 /** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
 export const argsortDescending = (values) =>

@@ -4,8 +4,8 @@ import { argmax } from "../../common/base.js";
 import {
   argsortDescending,
   bold,
+  code,
   escaped,
-  exponentText,
   firstFour,
   headsOf,
   layersOf,
@@ -13,12 +13,13 @@ import {
   mean,
   option,
   question,
-  roundedPercent,
   rowsOf,
 } from "./case.js";
 import { CLEAR } from "../sentence-heads.js";
 import { alignment } from "../alignment.js";
+import { markText, writeMarks } from "../marks.js";
 import { wordNumbers } from "../words.js";
+import { percentText } from "../../common/numbers.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 
@@ -38,31 +39,26 @@ export async function umbrella(lesson) {
     if (!weights.length) break;
     const targetWord = argmax(weights.map((row) => row[owner]));
     const row = weights[targetWord];
-    if (argmax(row) !== owner || row[owner] < CLEAR) continue;
-    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)], words.source);
+    const table = lesson.table({ kind: "cross", layer, head, word_row: lesson.exact ? "output" : to });
     const queryRow = words.firstRow(targetWord) + Number(to === "input");
+    const isClear = table.weight(queryRow, words.column(owner)) >= CLEAR;
+    if (argmax(row) !== owner || row[owner] < CLEAR || !isClear) continue;
+    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)], words.source);
+    const cells = options.map((n) => /** @type {[number, number]} */ ([queryRow, words.column(n)]));
+    const share = (n) => table.text(queryRow, words.column(n));
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
       options: options.map((n) =>
-        option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)
+        option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${share(n)} there.`)
       ),
       correct: options.indexOf(owner),
       answer:
         `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${
           bold(words.source[owner])
         } with ` +
-        `${roundedPercent(row[owner])} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
-      answerFields: {
-        view: "heads",
-        kind: "cross",
-        layer,
-        head,
-        pin: "",
-        way: "from",
-        tokens: `q${queryRow}`,
-        word_row: to,
-      },
-      picture: rowPicture(words, weights, targetWord, owner),
+        `${share(owner)} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
+      answerFields: { view: "heads", kind: "cross", layer, head, marks: writeMarks(cells), word_row: to },
+      picture: tablePicture(table, queryRow, [words.column(owner)]),
     });
   }
   throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
@@ -97,7 +93,7 @@ async function otherOwnerNote({ text, trace, translate }, owner) {
 // What do the weights of a row sum to?
 /** @param {LessonCase} lesson */
 export function row(lesson) {
-  const { words, trace } = lesson;
+  const { words } = lesson;
   if (words.target.length < 2) throw new LessonUnavailable("its translation is shorter than two words");
   // A row whose largest weight is about one half, so that the others matter for the sum.
   let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
@@ -110,21 +106,13 @@ export function row(lesson) {
     )
   );
   const { layer, head, targetWord } = closest;
-  const sums = ["encoder", "decoder", "cross"].flatMap((kind) =>
-    layersOf(trace).flatMap((i) =>
-      headsOf(trace).flatMap((h) =>
-        rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0))
-      )
-    )
-  );
-  const error = sums.reduce((largest, sum) => Math.max(largest, Math.abs(sum - 1)), 0);
-  if (error > 1e-3) throw new LessonUnavailable("the weights of its rows do not sum to 1");
-  const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
+  const table = lesson.table({ kind: "cross", layer, head });
+  const queryRow = words.firstRow(targetWord);
+  const weights = table.row(queryRow);
   const best = argmax(weights);
-  const listed = Array.from(
-    weights,
-    (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)}%`}`,
-  );
+  const names = table.names("columns").map(code);
+  const listed = weights.map((weight, n) => `${names[n]} ${n === best ? "?" : markText(weight)}`);
+  const columns = table.positions("columns");
   return question({
     exhibit: `One head, writing ${bold(words.target[targetWord])}: ${listed.join(" · ")}`,
     options: [
@@ -136,33 +124,35 @@ export function row(lesson) {
       option("100%, in every row of every head"),
     ],
     correct: 2,
-    answer:
-      `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${
-        exponentText(error)
-      }. So the missing ` +
-      `number is ${(100 * weights[best]).toFixed(1)}%: weight given to one token is taken from the others.`,
-    answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
-    picture: {
-      weights: [Array.from(weights)],
-      rows: [words.target[targetWord]],
-      columns: lesson.names(trace.srcTokens),
-      caption: "One row of a head: what it attends to while it writes this word",
-      hidden: [[0, best]],
-      marked: [[0, best]],
+    answer: `The weights of every row of every head sum to 100%. So the missing number is ${
+      markText(weights[best])
+    }: weight given to one token is taken from the others.`,
+    answerFields: {
+      view: "heatmap",
+      kind: "cross",
+      layer,
+      head,
+      marks: writeMarks(columns.map((column) => [queryRow, column])),
     },
+    picture: tablePicture(table, queryRow, columns, [columns[best]]),
   });
 }
 
-// The weights of one head between words, in which one row is hidden until the answer marks a cell of it.
-/** @returns {import("./case.js").Picture} */
-export const rowPicture = (words, weights, row, column) => ({
-  weights,
-  rows: words.target,
-  columns: words.source,
-  caption: "One head: how much each word of the translation (row) attends to each source word (column)",
-  hidden: words.source.map((_, n) => [row, n]),
-  marked: [[row, column]],
-});
+// The table of a head in which one row, or some of its columns, is hidden until the answer marks cells of it with their
+// weights.
+/** @param {import("./case.js").HeadTable} table @param {number} row @param {number[]} columns positions of the marked cells @param {number[]} [hidden] columns @returns {import("./case.js").Picture} */
+export function tablePicture(table, row, columns, hidden = table.positions("columns")) {
+  const at = (axis, position) => table[axis].findIndex(({ members }) => members.includes(position));
+  const i = at("rows", row);
+  return {
+    weights: table.positions("rows").map((position) => table.row(position)),
+    rows: table.names("rows"),
+    columns: table.names("columns"),
+    caption: "One head: how much each word of the translation (row) attends to each source word (column)",
+    hidden: hidden.map((column) => [i, at("columns", column)]),
+    marked: columns.map((column) => [i, at("columns", column), table.text(row, column)]),
+  };
+}
 
 // How many decoder steps does a translation take?
 /** @param {LessonCase} lesson */
@@ -191,8 +181,9 @@ export function steps(lesson) {
         lesson.token(tokens, count)
       }, the token that ends a sentence. The model chooses it like any ` +
       `other token, when it is the most probable one: here with ${
-        roundedPercent(lesson.trace.steps[count].chosen.probability)
-      }.${joined}`,
+        percentText(lesson.trace.steps[count].chosen.probability)
+      }, in the marked row.${joined}`,
+    answerFields: { marks: writeMarks([[count, 0]]) },
     picture: {
       weights: meanOfHeads(lesson.trace, "cross"),
       rows: lesson.names(tokens),
@@ -229,45 +220,47 @@ export function meeting(lesson) {
   }
   const [best, second] = argsortDescending(scores);
   const shown = scores.map((score) => score.toFixed(2));
-  const gap = Number(shown[best]) - Number(shown[second]);
   const listed = shown.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.replace("-", "−")}`).join(" · ");
-  const share = roundedPercent(weights[best]);
+  const table = lesson.table({ kind: "cross", layer, head, exact: true }); // the view shows tokens
+  const [share, next] = [best, second].map((column) => table.text(row, column));
   return question({
     exhibit: `Scores of one head, writing ${bold(words.target[targetWord])}: ${listed}`,
     options: [
       option(
-        `${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`,
+        `${markText(1 / scores.length)}: the same as each of the ${scores.length} tokens`,
         "Then the scores would make no difference.",
       ),
       option(share),
       option(
         "100%: the highest score takes everything",
-        "The softmax is never exactly 0: every token keeps a little weight.",
+        "The softmax is never exactly zero: every token keeps a little weight.",
       ),
     ],
     correct: 1,
     answer:
-      `${
-        lesson.token(trace.srcTokens, best)
-      } gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
-      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(2)}, so its weight is e^${
-        gap.toFixed(2)
-      } ≈ ${factorText(Math.exp(gap))} ` +
-      "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
-    answerFields: { view: "query-key", kind: "cross", layer, head, row, column: best },
+      `${lesson.token(trace.srcTokens, best)} gets ${share}, and ${
+        lesson.token(trace.srcTokens, second)
+      }, which has the second highest score, ${next}. The softmax raises e to the power of each score and divides by ` +
+      "the sum. The page shows every step: query times key, division by √d_k, softmax.",
+    answerFields: {
+      view: "query-key",
+      kind: "cross",
+      layer,
+      head,
+      row,
+      column: best,
+      marks: writeMarks([[row, best], [row, second]]),
+    },
     picture: {
       weights: [Array.from(traceWeights)],
       rows: [words.target[targetWord]],
       columns: lesson.names(trace.srcTokens),
       caption: "The weights of this row",
       hidden: trace.srcTokens.map((_, n) => [0, n]),
-      marked: [[0, best]],
+      marked: [[0, best, share], [0, second, next]],
     },
   });
 }
-
-// A factor with at least two significant digits.
-const factorText = (value) => value < 9.95 ? value.toFixed(1) : Math.round(value).toLocaleString("en");
 
 // Layer, head and target word whose largest weight is on a word and closest to 75%.
 /** @param {LessonCase} lesson */

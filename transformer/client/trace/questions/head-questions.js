@@ -4,21 +4,22 @@ import { argmax } from "../../common/base.js";
 import {
   argsortDescending,
   bold,
+  code,
   escaped,
   firstFour,
   headsOf,
   layersOf,
   LessonUnavailable,
-  mean,
   option,
   question,
-  roundedPercent,
   rowsOf,
 } from "./case.js";
 import { CLEAR } from "../sentence-heads.js";
-import { meanOfHeads, rowPicture, withBold } from "./first-questions.js";
+import { meanOfHeads, tablePicture, withBold } from "./first-questions.js";
 import { alignment } from "../alignment.js";
-import { mergeWords, plainWords } from "../words.js";
+import { isControl } from "../../common/naming.js";
+import { markText, writeMarks } from "../marks.js";
+import { hasLetterOrDigit } from "../words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 
@@ -41,23 +42,25 @@ export function previousWord(lesson) {
   const headOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
   const [best, weakest] = [argmax(flatShares[kind]), argmax(flatShares[kind].map((share) => -share))].map(headOf);
   const all = Object.values(flatShares).flat();
+  const count = all.filter((share) => share >= CLEAR).length;
   return question({
-    answer: `${
-      all.filter((share) => share >= CLEAR).length
-    } of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
-      `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${
-        roundedPercent(top(kind))
-      }. It was not ` +
-      "programmed: training found it useful. With so few words some heads may match by chance; the page Research measures a whole corpus.",
+    answer:
+      `${count} of the ${all.length} heads in encoder and decoder give the previous word more than half of their ` +
+      `attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${
+        markText(top(kind))
+      } on average: the mean of the marked cells. It was not programmed: training found it useful. With so few words some heads may match by chance; the page Research measures a whole corpus.`,
     startFields: { view: "model", kind, ...weakest },
-    answerFields: { view: "heatmap", kind, ...best },
+    answerFields: {
+      view: "heatmap",
+      kind,
+      ...best,
+      marks: writeMarks(previousWordCells(lesson.table({ kind, ...best }))),
+    },
     verdicts: {
       ...Object.fromEntries(
         Object.entries(shares).map(([stack, layers]) => [
           stack,
-          layers.map((heads, layer) =>
-            heads.map((share, head) => verdictOf(lesson, stack, layer, head, share))
-          ),
+          layers.map((heads, layer) => heads.map((share, head) => verdictOf(lesson, stack, layer, head, share))),
         ]),
       ),
       cross: layersOf(lesson.trace).map(() => headsOf(lesson.trace).map(() => [false, CROSS_VERDICT])),
@@ -69,7 +72,7 @@ export function previousWord(lesson) {
 /** @param {LessonCase} lesson @returns {[boolean, string]} */
 function verdictOf(lesson, kind, layer, head, share) {
   const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${
-    roundedPercent(share)
+    markText(share)
   } of its attention on average`;
   if (share >= CLEAR) return [true, `${text}.`];
   return share >= ALMOST
@@ -79,17 +82,23 @@ function verdictOf(lesson, kind, layer, head, share) {
 
 // By kind the mean weight of every head on the previous word, [layer][head]; 0 if there are fewer than two words.
 /** @param {LessonCase} lesson @returns {Record<string, number[][]>} */
-function previousWordShares({ trace }) {
-  const sharesOf = (kind, tokens) => {
-    const { numbers, labels } = plainWords(tokens);
-    const rows = labels.map((_, n) => n).filter((n) => n > 0 && labels[n] && labels[n - 1]);
-    return layersOf(trace).map((layer) => {
-      const merged = mergeWords(trace.weights(kind, layer), numbers, numbers);
-      const shareOf = (head) => mean(rows.map((row) => merged.row(head * labels.length + row)[row - 1]));
-      return headsOf(trace).map((head) => rows.length ? shareOf(head) : 0);
-    });
+function previousWordShares(lesson) {
+  const shareOf = (fields) => {
+    const table = lesson.table(fields);
+    const cells = previousWordCells(table);
+    return cells.length ? table.mean(cells) : 0;
   };
-  return { encoder: sharesOf("encoder", trace.srcTokens), decoder: sharesOf("decoder", trace.tgtTokens) };
+  const sharesOf = (kind) =>
+    layersOf(lesson.trace).map((layer) => headsOf(lesson.trace).map((head) => shareOf({ kind, layer, head })));
+  return { encoder: sharesOf("encoder"), decoder: sharesOf("decoder") };
+}
+
+// The cells of a word and the word before it, in a table of self-attention.
+/** @param {import("./case.js").HeadTable} table @returns {[number, number][]} */
+function previousWordCells(table) {
+  const isWord = table.rows.map(({ text }) => !isControl(text) && hasLetterOrDigit(text));
+  const [rows, columns] = [table.positions("rows"), table.positions("columns")];
+  return rows.flatMap((row, i) => i && isWord[i] && isWord[i - 1] ? [[row, columns[i - 1]]] : []);
 }
 
 // Which token is the attention sink of a head? The sink is a token without letters, such as </s> or a full stop.
@@ -99,53 +108,54 @@ export function attentionSink(lesson) {
   const tokens = trace.srcTokens;
   const wordTokens = tokens.map((_, n) => n).filter((n) => !/^<.*>$/.test(tokens[n]) && /\p{L}/u.test(tokens[n]));
   if (wordTokens.length < 3) throw new LessonUnavailable("its sentence is shorter than three words");
-  let sinkHead = { share: 0, kind: "encoder", layer: 0, head: 0 };
+  let sink = { share: 0, kind: "encoder", layer: 0, head: 0, column: 0 };
   for (const kind of ["encoder", "cross"]) {
     for (const layer of layersOf(trace)) {
       for (const head of headsOf(trace)) {
-        const row = meanRow(trace, kind, layer, head);
-        tokens.forEach((_, column) => {
-          if (!wordTokens.includes(column) && row[column] > sinkHead.share) {
-            sinkHead = { share: row[column], kind, layer, head };
-          }
-        });
+        const table = lesson.table({ kind, layer, head });
+        for (const { members } of table.columns) { // a full stop at the end of a word is drawn as a part of the word
+          const share = members.some((n) => wordTokens.includes(n)) ? 0 : meanOfColumn(table, members[0]);
+          if (share > sink.share) sink = { share, kind, layer, head, column: members[0] };
+        }
       }
     }
   }
-  const { share, kind, layer, head } = sinkHead;
-  const row = meanRow(trace, kind, layer, head);
-  const [column, uniform] = [argmax(row), 1 / tokens.length];
-  if (wordTokens.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
+  const { share, kind, layer, head, column } = sink;
+  const table = lesson.table({ kind, layer, head });
+  const columns = table.positions("columns");
+  const means = columns.map((position) => meanOfColumn(table, position));
+  const [at, uniform] = [argmax(means), 1 / columns.length];
+  if (columns[at] !== column || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
     throw new LessonUnavailable("none of its heads gives most of its attention to one such token");
   }
-  const longest = wordTokens.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
-  const labels = tokens.map((_, n) => lesson.token(tokens, n));
-  const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...argsortDescending(row)], labels);
+  const names = table.names("columns");
+  const labels = names.map(code);
+  const isWord = table.columns.map(({ members }) => wordTokens.includes(members[0]));
+  const longest = argmax(names.map((name, n) => isWord[n] ? [...name].length : 0));
+  const options = firstFour([at, longest, isWord.indexOf(true), ...argsortDescending(means)], labels);
+  const rows = table.positions("rows");
   return question({
-    exhibit: lesson.tokens(tokens),
-    options: options.map((n) => option(labels[n], `${labels[n]} gets ${roundedPercent(row[n])}.`)),
-    correct: options.indexOf(column),
-    answer: `${lesson.token(tokens, column)}: ${roundedPercent(share)} of this head's attention, averaged over ` +
-      `${kind === "encoder" ? "all tokens read" : "all tokens written"}; uniform attention would give it ${
-        roundedPercent(uniform)
-      }. The token says little ` +
-      "about the sentence. A row has to sum to 1, so a head that finds nothing useful still has to give its weight to some token: an **attention sink**.",
-    answerFields: { view: "heads", kind, layer, head, tokens: `k${column}` },
+    exhibit: labels.join(" "),
+    options: options.map((n) => option(labels[n], `${labels[n]} gets less: the marked column has the most.`)),
+    correct: options.indexOf(at),
+    answer: `${labels[at]}: ${markText(share)} of this head's attention, the mean of the marked column; a head ` +
+      `without a preference would give each of the ${columns.length} columns the same. The token says little about the sentence. A row ` +
+      "has to sum to 1, so a head that finds nothing useful still has to give its weight to some token: an **attention sink**.",
+    answerFields: { view: "heatmap", kind, layer, head, marks: writeMarks(rows.map((row) => [row, column])) },
     picture: {
-      weights: rowsOf(trace, kind, layer, head).map((weights) => Array.from(weights)),
-      rows: lesson.names(kind === "encoder" ? tokens : trace.predictedTokens),
-      columns: lesson.names(tokens),
-      caption: "One head: how much each token (row) attends to each token of the sentence (column)",
-      hidden: rowsOf(trace, kind, layer, head).flatMap((weights, i) => Array.from(weights, (_, n) => [i, n])),
-      marked: rowsOf(trace, kind, layer, head).map((_, i) => [i, column]),
+      weights: rows.map((row) => table.row(row)),
+      rows: table.names("rows"),
+      columns: names,
+      caption: "One head: how much each word (row) attends to each word of the sentence (column)",
+      hidden: rows.flatMap((_, i) => columns.map((_, n) => [i, n])),
+      marked: rows.map((row, i) => [i, at, table.text(row, column)]),
     },
   });
 }
 
-function meanRow(trace, kind, layer, head) {
-  const rows = rowsOf(trace, kind, layer, head);
-  return Array.from(rows[0], (_, column) => mean(rows.map((row) => row[column])));
-}
+/** @param {import("./case.js").HeadTable} table @param {number} column position of a token */
+const meanOfColumn = (table, column) =>
+  table.mean(table.positions("rows").map((row) => /** @type {[number, number]} */ ([row, column])));
 
 // How much attention can a later word get?
 /** @param {LessonCase} lesson */
@@ -154,6 +164,9 @@ export function laterWord(lesson) {
   if (words.target.length < 3) throw new LessonUnavailable("its translation is shorter than three words");
   const largest = largestLater(trace);
   if (largest > 0) throw new LessonUnavailable("its decoder attends to later tokens");
+  const [row, column] = [words.firstRow(2), words.firstRow(2) + 1];
+  const table = lesson.table({ kind: "decoder", layer: 0, head: 0 });
+  if (table.weight(row, column) > 0) throw new LessonUnavailable("its third word is written together with the second");
   return question({
     exhibit: withBold(words.target, 1),
     options: [
@@ -164,19 +177,16 @@ export function laterWord(lesson) {
       ),
       option("As much as earlier words", "In training the whole translation is there, but the mask hides later words."),
     ],
-    answer:
-      `None: over all ${
-        trace.config.n_layers * trace.config.n_heads
-      } decoder heads the largest weight on a later token is ${largest.toFixed(0)}. The ` +
-      "causal mask sets those scores to −∞ before the softmax, and e to the power of −∞ is 0. The matrix is empty above its diagonal.",
-    answerFields: { view: "heatmap", kind: "decoder", tokens: `q${words.firstRow(2)}` },
+    answer: `None: the weight of the marked cell, on a later word, is ${markText(largest)}, and so it is above the ` +
+      "diagonal of every decoder head. The causal mask sets those scores to −∞ before the softmax, and e to the power of −∞ is zero.",
+    answerFields: { view: "heatmap", kind: "decoder", layer: 0, head: 0, marks: writeMarks([[row, column]]) },
     picture: {
       weights: meanOfHeads(trace, "decoder"),
       rows: lesson.names(trace.tgtTokens),
       columns: lesson.names(trace.tgtTokens),
       caption: "The mean of all decoder heads: how much each token (row) attends to each token (column)",
       hidden: trace.tgtTokens.flatMap((_, i) => trace.tgtTokens.slice(i + 1).map((_, n) => [i, i + 1 + n])),
-      marked: [[words.firstRow(2), words.firstRow(2) + 1]],
+      marked: [[row, column, markText(largest)]],
     },
   });
 }
@@ -223,43 +233,43 @@ export function crossingWords(lesson) {
 }
 
 function reorderingQuestion(lesson, weights, layer, head, targetWord) {
-  const { source, target } = lesson.words;
+  const { words } = lesson;
+  const { source, target } = words;
   const [previousSourceWord, sourceWord] = [argmax(weights[targetWord - 1]), argmax(weights[targetWord])];
   const options = firstFour(
     [sourceWord, previousSourceWord, previousSourceWord + 1, previousSourceWord - 1, sourceWord - 1, sourceWord + 1, 0]
       .filter((n) => n >= 0 && n < source.length),
     source,
   );
+  const table = lesson.table({ kind: "cross", layer, head });
+  const [row, previousRow] = [words.firstRow(targetWord), words.firstRow(targetWord - 1)];
+  const share = (n) => table.text(row, words.column(n));
+  const cells = [[previousRow, words.column(previousSourceWord)], ...options.map((n) => [row, words.column(n)])];
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,
-    options: options.map((n) =>
-      option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[targetWord][n])} there.`)
-    ),
+    options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${share(n)} there.`)),
     correct: options.indexOf(sourceWord),
     answer:
-      `${bold(source[sourceWord])}, with ${roundedPercent(weights[targetWord][sourceWord])} of ${
-        lesson.headName(layer, head)
-      }. For the word before, ` +
-      `${bold(target[targetWord - 1])}, it was ${
-        bold(source[previousSourceWord])
-      }. The two languages order these words differently, so the lines cross. The model had no ` +
-      "dictionary and no grammar: it learned both from pairs of sentences.",
+      `${bold(source[sourceWord])}, with ${share(sourceWord)} of the attention of ${lesson.headName(layer, head)}. ` +
+      `For the word before, ${bold(target[targetWord - 1])}, it was ${bold(source[previousSourceWord])} with ${
+        table.text(previousRow, words.column(previousSourceWord))
+      }. The two languages order these words differently, so the lines cross. The model had no dictionary and no grammar: ` +
+      "it learned both from pairs of sentences.",
     answerFields: {
       view: "heads",
       kind: "cross",
       layer,
       head,
-      tokens: `${lesson.words.rows(targetWord - 1)},${lesson.words.rows(targetWord)}`,
+      marks: writeMarks(/** @type {[number, number][]} */ (cells)),
     },
-    picture: rowPicture(lesson.words, weights, targetWord, sourceWord),
+    picture: tablePicture(table, row, [words.column(sourceWord)]),
   });
 }
 
 // Where do the queries of cross-attention come from?
 /** @param {LessonCase} lesson */
 export function memory(lesson) {
-  const { trace } = lesson;
-  const [, rows, columns] = trace.weights("cross", 0).shape;
+  const { rows: { length: rows }, columns: { length: columns } } = lesson.table({ kind: "cross", layer: 0, head: 0 });
   return question({
     options: [
       option("The keys come from the decoder", "The keys are computed from the output of the encoder."),
@@ -271,10 +281,8 @@ export function memory(lesson) {
     ],
     correct: 1,
     answer:
-      `The queries come from the decoder alone: the ${rows} rows of the matrix are the decoder's input tokens. Keys and values come from the memory: ` +
-      `the ${columns} columns are the source tokens. So every target position can attend to every source position.${
-        wordsNote(lesson)
-      }`,
+      `The queries come from the decoder alone: the ${rows} rows of the matrix belong to the decoder. Keys and values come from the memory: ` +
+      `the ${columns} columns belong to the source. So every target position can attend to every source position.`,
     picture: crossPicture(lesson),
   });
 }
@@ -282,9 +290,8 @@ export function memory(lesson) {
 // Is the decoder's second sublayer self-attention?
 /** @param {LessonCase} lesson */
 export function notSelf(lesson) {
-  const { trace } = lesson;
-  const [, rows, columns] = trace.weights("cross", 0).shape;
-  const decoderLength = trace.weights("decoder", 0).shape[2];
+  const { rows: { length: rows }, columns: { length: columns } } = lesson.table({ kind: "cross", layer: 0, head: 0 });
+  const decoderLength = lesson.table({ kind: "decoder", layer: 0, head: 0 }).rows.length;
   return question({
     options: [
       option("*encoder's*: it attends to the decoder's output", "It does attend to the encoder's output, the memory."),
@@ -293,25 +300,22 @@ export function notSelf(lesson) {
     ],
     correct: 2,
     answer:
-      `*self*. The matrix is ${rows} × ${columns}: a row for each of the ${rows} decoder input tokens, a column for each of the ${columns} source tokens. It is ` +
+      `*self*. The matrix is ${rows} × ${columns}: a row for each of the ${rows} places of the decoder, a column for each of the ${columns} of the source. It is ` +
       "cross-attention. A self-attention matrix is always square, with the same tokens on both sides: that of the decoder is " +
-      `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.${wordsNote(lesson)}`,
+      `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.`,
     picture: crossPicture(lesson),
   });
 }
 
-// A sentence for a view of whole words, which has fewer rows than there are tokens.
-const wordsNote = ({ exact }) => exact ? "" : " (The view joins tokens to whole words; *Show tokens* shows all.)";
-
 // The matrix of cross-attention, without the names of its rows until the answer is shown.
 /** @param {LessonCase} lesson @returns {import("./case.js").Picture} */
 function crossPicture(lesson) {
-  const { trace } = lesson;
+  const table = lesson.table({ kind: "cross", layer: 0, head: 0 });
   return {
-    weights: meanOfHeads(trace, "cross"),
-    rows: lesson.names(trace.tgtTokens),
-    columns: lesson.names(trace.srcTokens),
-    caption: "The mean of all heads of this sublayer: a row for each query, a column for each key",
+    weights: table.positions("rows").map((row) => table.row(row)),
+    rows: table.names("rows"),
+    columns: table.names("columns"),
+    caption: "One head of this sublayer: a row for each query, a column for each key",
     hidden: [],
     marked: [],
     rowNamesHidden: true,

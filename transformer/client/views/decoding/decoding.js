@@ -5,6 +5,7 @@ import { makeTree } from "./decoding-tree.js";
 import { hasExactNames, pieceName, TOKENS_NOTE } from "../../common/naming.js";
 import { fillNodes } from "../../common/sentences.js";
 import { stepTable } from "./steps.js";
+import { readMarks } from "../../trace/marks.js";
 import { tokenRows, wordRows } from "../../trace/step-table.js";
 
 const WORDS_NOTE =
@@ -46,13 +47,14 @@ function decodingView(ctx) {
     if (empty.isConnected) node.replaceChildren(...sections);
     forcedLine.hidden = !forced || !(altered || ctx.canForce);
     if (!forcedLine.hidden) forcedNote.replaceChildren(...noteOn(ctx, altered));
-    const key = [(altered ?? ctx.side).id, forced, Boolean(ctx.alternatives)].join();
+    const key = [(altered ?? ctx.side).id, forced, Boolean(ctx.alternatives), ctx.state.marks].join();
     if (key !== drawnKey) { // an unchanged table keeps what the reader has expanded
       table.replaceChildren(
         stepTable(rowsOfSteps(ctx), {
           force,
           showAttention: altered ? null : showAttentionOf(ctx),
           lang: ctx.side.tgt.lang,
+          marked: readMarks(ctx.state.marks).map(([step]) => step),
         }),
       );
     }
@@ -66,6 +68,7 @@ function decodingView(ctx) {
     options: [],
     kinds: false,
     keys: [["in the tree", "← parent, → best child, ↑ and ↓ others of the same step"]],
+    marks: () => null,
     title: () => "Step by step",
     note: () => (hasExactNames() ? "" : ctx.alternatives ? WORDS_NOTE : TOKENS_NOTE),
     code: () => "trace.translation.steps",

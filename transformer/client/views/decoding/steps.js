@@ -10,8 +10,9 @@ const MAX_INPUT_TOKENS = 9; // maximum tokens of the decoder's input, the last o
 export const chip = (text, lang = "") => el("span", { class: "hu-chip" }, tokenText(text, lang));
 
 // `actions.force(step, id)` is called to force a candidate, `actions.showAttention(step)` to show a step's attention; without
-// one of them there is no button for it. `lang` is the code of the translation's language.
-/** @param {import("../../trace/step-table.js").TableRow[]} steps @param {{ force?: Function, showAttention?: Function, lang?: string }} actions */
+// one of them there is no button for it. `lang` is the code of the translation's language, `marked` are the steps whose rows
+// are marked.
+/** @param {import("../../trace/step-table.js").TableRow[]} steps @param {{ force?: Function, showAttention?: Function, lang?: string, marked?: number[] }} actions */
 export function stepTable(steps, actions) {
   const body = el("tbody");
   const maxCandidates = Math.max(...steps.map((step) => step.candidates.length));
@@ -47,9 +48,10 @@ function stepRow(step, count, actions) {
       el("span", { class: "hu-label" }, omitted > 1 ? `… ${omitted - 1} more …` : ""),
     );
   }
+  const isMarked = (actions.marked ?? []).some((first) => first >= step.first && first < step.first + step.tokens);
   return el(
     "tr",
-    {},
+    isMarked ? { class: "hu-marked", "aria-current": "true" } : {},
     el("th", { scope: "row" }, String(step.step)),
     el("td", { class: "hu-input" }, ...input),
     el("td", { class: "hu-candidates" }, ...rows),

@@ -12,6 +12,7 @@ import { sideGrid } from "../grids/grid-data.js";
 import { headName, layerName, sentenceCase, setExactNames, shortName } from "../../common/naming.js";
 import { makeControls } from "../../common/options.js";
 import { TERMS } from "../../common/terms.js";
+import { makeMarks } from "./marks-line.js";
 import { makePins } from "./pins-panel.js";
 import { makeDataTable } from "../../common/data-table.js";
 import { makeStore } from "./store.js";
@@ -60,7 +61,8 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   );
   let headNotices = null; // of the current trace, computed when they are first needed
   let getNotices = () => headNotices;
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, panel, dataTable.node);
+  const marks = makeMarks(() => set({ marks: "" }));
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, marks.node, panel, dataTable.node);
   const frame = el(
     "div",
     { class: "hu hu-explorer" },
@@ -202,6 +204,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);
     note.textContent = currentView.note ? currentView.note() : sinkNote(side, state);
+    marks.draw(currentView.marks ? currentView.marks() : ctx.matrix(), state);
     notableHeads.draw();
     pins.draw();
     currentView.draw();

@@ -17,6 +17,7 @@ import {
 import { makeLegend, withLegend } from "../../common/legend.js";
 import { SMALL_LABEL_SIZE } from "../../common/token-labels.js";
 import { maxOfRow, shade } from "../../common/matrix.js";
+import { markedCells } from "../../trace/marks.js";
 import { showWeight } from "../../common/numbers.js";
 import { matrixTable } from "../../common/data-table.js";
 import { makeStage } from "../../common/stage.js";
@@ -129,7 +130,8 @@ function paintHeatmap(pen, layout, m, ctx, cell) {
   const rowMaxima = m.rows.map((_, r) => maxOfRow(m, r));
   const { scale } = ctx.state;
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], scale, rowMaxima[r]);
-  drawTable(pen, m, layout, ctx.theme, colour, { cell, pinned: pinnedOf(m, ctx.state) });
+  const marked = markedCells(m, ctx.state.marks);
+  drawTable(pen, m, layout, ctx.theme, colour, { cell, pinned: pinnedOf(m, ctx.state), marked });
   if (layout.marginals) drawMarginals(pen, m, layout, ctx.theme);
 }
 

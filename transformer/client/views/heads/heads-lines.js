@@ -158,6 +158,43 @@ export function drawFocus(pen, matrices, layout, styles, focus, theme) {
   pen.globalAlpha = 1;
 }
 
+// Draw the lines of marked cells, each with its weight at its end.
+/** @param {Pen} pen @param {Matrix} m @param {any} layout @param {import("../../trace/marks.js").MarkedCell[]} cells @param {Theme} theme */
+export function drawMarkedLines(pen, m, layout, cells, theme) {
+  const lines = cells.map(({ row, column, weight }) => ({ head: 0, row, column, weight }));
+  const style = [{ colour: theme.choice, dash: [] }];
+  drawLines(pen, m, layout, style, lines, lineEnds(layout, null), { factor: 1.25 });
+  pen.font = `600 ${Math.min(layout.size, 12)}px ${theme.font}`;
+  pen.textBaseline = "middle";
+  const drawn = new Map(); // number of weights at the lines to a column, which meet at its end
+  for (const { row, column, text } of cells) {
+    const share = 0.84 - 0.2 * ((drawn.get(column) ?? 0) % 4); // of the way
+    drawn.set(column, (drawn.get(column) ?? 0) + 1);
+    const [y, endY] = [middleOf(layout, row), middleOf(layout, column)];
+    const x = layout.left + (layout.right - layout.left) * share;
+    const atY = y + (endY - y) * bezierShare(share);
+    const width = pen.measureText(text).width;
+    pen.fillStyle = theme.background;
+    pen.fillRect(x - width / 2 - 3, atY - 8, width + 6, 16);
+    pen.fillStyle = theme.text;
+    pen.textAlign = "center";
+    pen.fillText(text, x, atY);
+  }
+  pen.textAlign = "left";
+}
+
+// How far a line has come vertically at a share of its way horizontally: its curve has both control points in the middle.
+function bezierShare(share) {
+  let [low, high] = [0, 1];
+  for (let i = 0; i < 20; i++) {
+    const t = (low + high) / 2;
+    const x = 1.5 * t * (1 - t) ** 2 + 1.5 * t ** 2 * (1 - t) + t ** 3;
+    if (x < share) low = t;
+    else high = t;
+  }
+  return 3 * low ** 2 * (1 - low) + low ** 3;
+}
+
 // All lines of the focused tokens, weak ones too, weakest first.
 /** @param {Matrix[]} matrices @param {any} focus */
 function linesOf(matrices, { queries, keys }) {

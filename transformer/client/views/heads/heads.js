@@ -17,6 +17,7 @@ import {
   drawFocus,
   drawHeadLegend,
   drawLines,
+  drawMarkedLines,
   drawTokens,
   FADED_OPACITY,
   headStyles,
@@ -30,6 +31,7 @@ import {
 } from "./heads-lines.js";
 import { headsOfLayer, writeHeads } from "../../common/matrix.js";
 import { sinkNote } from "../../common/measures.js";
+import { markedCells } from "../../trace/marks.js";
 import { headName, layerName, sentenceCase, shortName } from "../../common/naming.js";
 import { pinnedTokens, pinOf, wordAt } from "../explorer/pins.js";
 import { makeStage } from "../../common/stage.js";
@@ -102,7 +104,7 @@ function headsView(ctx) {
     if (stage.layout) {
       const [from, to] = lineEnds(stage.layout, focus);
       backCanvas.style.clipPath = `inset(0 ${stage.layout.width - to}px 0 ${from}px)`;
-      backCanvas.style.opacity = focus ? FADED_OPACITY : 1;
+      backCanvas.style.opacity = focus || marksToDraw().length ? FADED_OPACITY : 1;
     }
     canvas.style.cursor = hovered ? "pointer" : "default";
     const pins = pinnedEntries();
@@ -121,9 +123,12 @@ function headsView(ctx) {
   }
 
   function paintFront(pen, layout) {
-    const focus = focusedTokens();
+    const [focus, pins, marked] = [focusedTokens(), pinnedEntries(), marksToDraw()];
     if (focus) drawFocus(pen, matrices, layout, styles(), focus, ctx.theme);
-    drawTokens(pen, matrices[0], layout, ctx.theme, { hovered, ...pinnedEntries() });
+    else drawMarkedLines(pen, matrices[0], layout, marked, ctx.theme);
+    const queries = [...pins.queries, ...marked.map(({ row }) => row)];
+    const keys = [...pins.keys, ...marked.map(({ column }) => column)];
+    drawTokens(pen, matrices[0], layout, ctx.theme, { hovered, queries, keys });
   }
 
   function paintBack() {
@@ -155,6 +160,9 @@ function headsView(ctx) {
     const [queries, keys] = [pinnedIndices("q", matrices[0].rows), pinnedIndices("k", matrices[0].columns)];
     return { queries, keys, any: queries.length + keys.length > 0 };
   }
+
+  // The marked cells, if one head is shown.
+  const marksToDraw = () => heads.length === 1 ? markedCells(matrices[0], ctx.state.marks) : [];
 
   // Whether the hovered token is a key and a query is pinned, or the reverse: then the weight between the two is shown.
   const isBetweenPins = (pins) => hovered && (hovered.side === "k" ? pins.queries : pins.keys).length > 0;

@@ -105,6 +105,7 @@ function queryKeyView(ctx) {
       "Shift ← and →",
       "read the strips, number by number",
     ]],
+    marks: () => ctx.matrix(ctx.side, { exact: 1, combine: "one", special: "shown" }),
     title: () => sentenceCase(headName(ctx.state)),
     code: () => {
       const { kind, layer, head } = ctx.state;
