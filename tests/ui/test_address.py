@@ -125,7 +125,7 @@ def test_invalid_parameters_are_reported_and_ignored(params: dict[str, str], pro
 
 def test_fields_that_depend_on_the_model_are_reset() -> None:
     assert model_defaults() == {
-        "Home": {"off": "", "force": ""},
+        "Home": {"off": "", "why": -1, "force": ""},
     }
 
 

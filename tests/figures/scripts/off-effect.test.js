@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 
 import {
-  effectSentence,
+  greatestChange,
   greatestSentence,
   gridData,
   probabilityTexts,
