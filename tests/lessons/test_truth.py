@@ -17,7 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.figures.deno import FoundQuestion, found_question, lesson_replies, run_deno
+from tests.figures.deno import (
+    FoundQuestion,
+    found_question,
+    lesson_replies,
+    packed_case,
+    run_deno,
+)
 from tests.lessons.random_sentences import sentences
 from transformer.api.answers import explore
 from transformer.api.lesson_questions import lesson_case
@@ -28,7 +34,6 @@ from transformer.inference import Trace
 from transformer.lessons.course import LESSONS
 from transformer.lessons.lesson import Lesson
 from transformer.measures.words import word_labels, words
-from transformer.ui.site.live_lessons import packed_case
 
 PAIRS = ("en-fr", "en-de")
 NUMBER = re.compile(r"(?:[<>] )?\d+(?:[.,]\d+)*%?")
