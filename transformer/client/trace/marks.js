@@ -11,8 +11,9 @@ const MARKED_MEAN = "Mean of the {count} marked cells: {weight}";
 
 /** @typedef {{ row: number, column: number, weight: number, text: string }} MarkedCell row and column of a table */
 
-/** @param {string} marks @returns {[number, number][]} */
-export const readMarks = (marks) =>
+// The film's states have no marks.
+/** @param {string} [marks] @returns {[number, number][]} */
+export const readMarks = (marks = "") =>
   marks.split(",").filter(Boolean).map((mark) => /** @type {[number, number]} */ (mark.split(".").map(Number)));
 
 /** @param {[number, number][]} cells positions of tokens */
@@ -23,7 +24,7 @@ export const writeMarks = (cells) => cells.map((cell) => cell.join(".")).join(",
 export const markText = (weight) => weight === 0 ? "0%" : percentText(weight);
 
 // The marked cells that a table has, each once.
-/** @param {Matrix} m @param {string} marks @returns {MarkedCell[]} */
+/** @param {Matrix} m @param {string} [marks] @returns {MarkedCell[]} */
 export function markedCells(m, marks) {
   const cells = new Map();
   for (const [query, key] of readMarks(marks)) {
