@@ -100,7 +100,7 @@ def check_lessons(page: Page, app: str, width: int, height: int) -> None:
     page.goto(f"{app}/learn")
     expect(page.locator(".hu-station .hu-station-picture")).to_have_count(len(LESSONS))
     wait_for_script_run(page)
-    for name in ("Start the course", "Train", "Open the clinic"):
+    for name in ("Start the course", "Train →", "Open the clinic"):
         door = bounding_box(page.locator(".hu-learn").get_by_role("button", name=name))
         assert door["y"] + door["height"] <= height, f"{name} is below the first screen"
     assert bounding_box(page.locator(".hu-station-picture").first)["y"] <= LOWEST[width]

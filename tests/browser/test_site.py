@@ -189,7 +189,7 @@ def test_its_pages_link_to_each_other(site: Path, site_address: str, new_page: N
     page.wait_for_url(f"{site_address}clinic.html*")
     links.nth(1).click()
     expect(links.nth(1)).to_have_attribute("aria-current", "page")
-    page.locator(".hu-learn").get_by_role("button", name="Train").click()
+    page.locator(".hu-learn").get_by_role("button", name="Train →").click()
     page.wait_for_url(f"{site_address}train.html*")
 
     page = new_page(320, "dark", alone=True)

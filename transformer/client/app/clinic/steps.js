@@ -67,7 +67,7 @@ export function makeSteps(progress, { say, train, isTraining, showCase, showList
       {},
       evidence
         ? `Your evidence: ${evidence}.`
-        : "Click a cell of an enlarged head, or the button of a curve or of outputs.",
+        : "Choose a cell of an enlarged head, or the button of a curve or of outputs.",
     ),
   ];
 

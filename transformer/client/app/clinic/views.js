@@ -16,7 +16,7 @@ const spaced = (tokens) => withoutEnds(tokens).join(" ");
 /** @param {(mark: import("./evidence.js").Mark, text: string) => void} onMark @param {() => void} onChange */
 export function makeViews(onMark, onChange) {
   const charts = {
-    loss: makeChart("Loss", "nats per token", lossText),
+    loss: makeChart("Loss", "lower is better", lossText),
     accuracy: makeChart("Right outputs", "held-out", wholePercent),
     rate: makeChart("Learning rate", "Adam", twoDigits),
     norm: makeChart("Gradient norm", "before clipping", twoDigits),
@@ -103,7 +103,7 @@ export function makeViews(onMark, onChange) {
     el("h3", {}, "Curves"),
     el("div", { class: "hu-clinic-charts" }, ...chartNodes),
     el("h3", {}, "Heads"),
-    el("p", { class: "hu-note" }, "Click a head to enlarge it, and an input above to see its heads."),
+    el("p", { class: "hu-note" }, "Choose a head to enlarge it, and an input above to see its heads."),
     headPictures,
   );
   return { node, draw, reset };

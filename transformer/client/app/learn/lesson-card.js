@@ -178,6 +178,7 @@ export function lessonCard(container, context) {
 /** @param {import("./lesson-state.js").CardState} state */
 function pictureNodes({ place, ready, isRevealed, guess }) {
   const isShown = place.page === LEARN || (isRevealed && place.page !== "");
-  const picture = isShown ? ready?.question?.picture : null;
+  if (isShown && !ready) return [el("div", { class: "hu-lesson-figure" })]; // so that nothing moves when it arrives
+  const picture = isShown ? ready.question?.picture : null;
   return picture ? [lessonPicture(picture, isRevealed, guess?.label)] : [];
 }
