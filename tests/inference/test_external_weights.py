@@ -152,10 +152,12 @@ CONTROL = [
     *("<s>", "</s>", "<pad>", "<bos>", "<extra_id_0>", "<start_of_turn>", "<unused12>"),
     *("<fim_prefix>", "<to_fr>", "<|im_start|>", "<|en|>", "<|0.00|>", "<｜begin▁of▁sentence｜>"),
     *("<|reserved_special_token_7|>", "[CLS]", "[MASK]", "[INST]", "[/INST]", "[unused1]"),
+    *("[gMASK]", "<<SYS>>", "<</SYS>>", "<2fr>", "<s>NOTUSED", "__en__", "fra_Latn", "zho_Hans"),
+    *("fr_XX", ">>fra<<", ">>cmn_Hans<<"),
 ]
 TEXTS = [
     *("<0x0A>", "<", ">", "<<", "<3", "[", "[]", "[1]", "[a]", "[Ab]", "<|", "|>", "a>", "<b>"),
-    *("▁<s>", "<a b>", ""),
+    *("▁<s>", "<a b>", "a_b", "__init__", "snake_Case", ">>", ""),
 ]
 
 

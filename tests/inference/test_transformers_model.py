@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import torch
 
 from transformer import Trace
+from transformer.measures.pieces import is_control
+from transformer.measures.words import word_labels
 
 transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
@@ -161,6 +164,21 @@ def test_without_a_target_the_generated_output_is_traced(tokenizer: Any) -> None
     expected = [WORDS[id] for id in generated]
     assert [token.removeprefix("▁") for token in trace.tgt_tokens] == expected[:-1]
     assert [token.removeprefix("▁") for token in trace.predicted_tokens] == expected[1:]
+
+
+def test_special_tokens_come_from_the_tokenizer(tokenizer: Any) -> None:
+    """Whatever they look like, they are words of their own."""
+    special = copy.deepcopy(tokenizer)
+    names = ["$$", "<n>", "#", "< end >", "</hl>"]
+    special.add_special_tokens({"additional_special_tokens": names})
+    model = seeded_model(gpt2)
+    model.resize_token_embeddings(len(special))
+    text = "".join(f"{name}a b" for name in names)
+    trace = Trace.of(model, special, text)
+    expected = ["<|$$|>", "<|n|>", "<|#|>", "<|end|>", "<|/hl|>"]
+    assert [token for token in trace.tgt_tokens if is_control(token)] == [*expected, "</s>"]
+    labels = word_labels(trace.tgt_tokens)
+    assert [label for label in labels if is_control(label)] == [*expected, "</s>"]
 
 
 def test_unsupported_models_are_refused_in_one_sentence(tokenizer: Any) -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -13,9 +14,11 @@ import torch
 from torch import Tensor, nn
 
 from transformer.inference.external_weights import ROW_SUM_TOLERANCE
+from transformer.measures.pieces import is_control
 from transformer.text.visible import is_blank
 
 Result = TypeVar("Result")
+_BRACKETS = re.compile(r"[<>|\s]+")
 NO_WEIGHTS = (
     "this model returns no attention weights; call model.set_attn_implementation('eager') first"
 )
@@ -185,14 +188,19 @@ def _explained(problem: str, call: Callable[[], Result]) -> Result:
 
 def _tokens(tokenizer: Any, ids: Tensor) -> list[str]:
     """Return the tokens of these ids. In byte-level BPE ("Ġ" begins a word) the first word gets a
-    mark too if no other token has one, so that the tokens of a single word stay together."""
+    mark too if no other token has one, so that the tokens of a single word stay together. A special
+    token that does not look like one, such as "$", becomes "<|$|>"."""
     tokens: list[str] = tokenizer.convert_ids_to_tokens(ids.tolist())
     special = set(tokenizer.all_special_tokens)
     texts = [number for number, token in enumerate(tokens) if token not in special]
     is_byte_level = any(token.startswith("Ġ") for token in tokenizer.tokenize("a a"))
     if is_byte_level and texts and not any(tokens[n].startswith("Ġ") for n in texts):
         tokens[texts[0]] = "Ġ" + tokens[texts[0]]
-    return tokens
+    is_unclear = [token in special and not is_control(token) for token in tokens]
+    return [
+        f"<|{_BRACKETS.sub('', token)}|>" if unclear else token
+        for token, unclear in zip(tokens, is_unclear, strict=True)
+    ]
 
 
 def _attentions(model: Any, out: Any, field: str) -> tuple[list[Tensor], list[int]]:

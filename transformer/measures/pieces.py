@@ -15,17 +15,20 @@ BEGIN = "▁"
 https://arxiv.org/abs/1808.06226)."""
 
 _CONTROL = re.compile(
-    r"</?(?:s|[A-Za-z][\w.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|\[(?:/?[A-Z][A-Z_]*[0-9]*|unused[0-9]+)\]"
+    r"</?(?:s|2[a-z]{2,3}|[A-Za-z][\w.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|<</?[A-Z]+>>|</?s>NOTUSED"
+    r"|\[(?:/?[A-Z][A-Z_]*[0-9]*|[gs]MASK|unused[0-9]+)\]"
+    # Codes of languages: M2M100, NLLB, mBART, multilingual Marian models.
+    r"|__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}|>>[a-z]{2,3}(?:_[A-Za-z]+)?<<"
 )
 
 
 def is_control(token: str) -> bool:
-    """Whether a token stands for no text: `<s>`, `</s>`, `<extra_id_0>`, `<|im_end|>`, `[CLS]`. A
-    byte piece such as `<0x0A>` and a short tag such as `<b>` stand for text.
+    """Whether a token stands for no text: `<s>`, `</s>`, `<extra_id_0>`, `<|im_end|>`, `[CLS]`,
+    `fra_Latn`. A byte piece such as `<0x0A>` and a short tag such as `<b>` stand for text.
 
-    `client/trace/words.js` has the same rule.
+    `client/common/naming.js` has the same rule.
     """
-    return token[:1] in ("<", "[") and _CONTROL.fullmatch(token) is not None
+    return _CONTROL.fullmatch(token) is not None
 
 
 JOINERS = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"

@@ -11,6 +11,7 @@ const CONTROL = [
   "<s>", "</s>", "<pad>", "<bos>", "<extra_id_0>", "<start_of_turn>", "<unused12>", "<fim_prefix>", "<to_fr>",
   "<|im_start|>", "<|en|>", "<|0.00|>", "<｜begin▁of▁sentence｜>", "<|reserved_special_token_7|>",
   "[CLS]", "[MASK]", "[INST]", "[/INST]", "[unused1]", "[DOC1]",
+  "[gMASK]", "<<SYS>>", "<</SYS>>", "<2fr>", "<s>NOTUSED", "__en__", "fra_Latn", "zho_Hans", "fr_XX", ">>fra<<", ">>cmn_Hans<<",
 ];
 const TEXTS = [
   "<0x0A>",
@@ -26,6 +27,10 @@ const TEXTS = [
   "<|",
   "|>",
   "a>",
+  "a_b",
+  "__init__",
+  "snake_Case",
+  ">>",
   "<b>",
   "▁<s>",
   "<a b>",

@@ -17,10 +17,17 @@ const CONTINUATION = "…"; // before a piece that continues a word
 /** @param {string} text */
 export const byteOf = (text) => /^<0x([0-9A-F]{2})>$/.exec(text)?.[1] ?? "";
 
-const CONTROL =
-  /^(?:<\/?(?:s|[A-Za-z][\p{L}\p{N}_.:-]{2,})>|<[|｜][^<>\s]+[|｜]>|\[(?:\/?[A-Z][A-Z_]*[0-9]*|unused[0-9]+)\])$/u;
+const CONTROL = new RegExp(
+  "^(?:" + [
+    String.raw`<\/?(?:s|2[a-z]{2,3}|[A-Za-z][\p{L}\p{N}_.:\-]{2,})>|<[|｜][^<>\s]+[|｜]>|<<\/?[A-Z]+>>|<\/?s>NOTUSED`,
+    String.raw`\[(?:\/?[A-Z][A-Z_]*[0-9]*|[gs]MASK|unused[0-9]+)\]`,
+    // Codes of languages: M2M100, NLLB, mBART, multilingual Marian models.
+    "__[a-z]{2,3}__|[a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2}|>>[a-z]{2,3}(?:_[A-Za-z]+)?<<",
+  ].join("|") + ")$",
+  "u",
+);
 
-// Whether a token stands for no text: <s>, <extra_id_0>, <|im_end|>, [CLS]. A byte piece such as <0x0A> does,
+// Whether a token stands for no text: <s>, <extra_id_0>, <|im_end|>, [CLS], fra_Latn. A byte piece such as <0x0A> does,
 // and a short tag such as <b>.
 /** @param {string} token */
 export const isControl = (token) => CONTROL.test(token);

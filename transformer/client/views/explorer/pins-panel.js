@@ -153,6 +153,7 @@ export function makePins(ctx) {
         paintPixels(canvas, 1, 1, () => theme.ramp[level]);
       },
       describe: (place) => description(weightOf(place), pinned),
+      hasWords: true,
       selected: state,
       theme,
     };

@@ -36,6 +36,7 @@ import { TERMS } from "../../common/terms.js";
  * @property {(place: any, theme: Theme) => { text: string, background: string | null }} [cell] a text instead of a picture
  * @property {(place: any) => string} [name] of a head, if it has more than layer and number
  * @property {(place: any) => string} [describe] what is known of a head, for its tooltip
+ * @property {boolean} [hasWords] whether `describe` names words of the sentence, which page translators leave alone
  * @property {((place: any) => Node | null) | null} [caption] what is below a button
  * @property {(kind: Kind) => Head[] | null} [order] the heads in another order than by layer
  * @property {number} [columns] heads in a row of that order (default: n_heads)
@@ -220,6 +221,7 @@ function describeRadio({ node, place }, data, { hasTooltip, namesKind }) {
   setIfChanged(node, "aria-label", name);
   if (hasTooltip === false) setIfChanged(node, "aria-description", description);
   else node.title = description ? `${name}: ${description}` : name;
+  if (data.hasWords) node.translate = false;
 }
 
 // "layer" and "head 1", "2", … above the columns.
