@@ -173,7 +173,7 @@ def test_special_tokens_come_from_the_tokenizer(tokenizer: Any) -> None:
     special.add_special_tokens({"additional_special_tokens": names})
     model = seeded_model(gpt2)
     model.resize_token_embeddings(len(special))
-    text = "".join(f"{name}a b" for name in names)
+    text = "".join(f"{name}the cat" for name in names)
     trace = Trace.of(model, special, text)
     expected = ["<|$$|>", "<|n|>", "<|#|>", "<|end|>", "<|/hl|>"]
     assert [token for token in trace.tgt_tokens if is_control(token)] == [*expected, "</s>"]

@@ -11,12 +11,12 @@ _CONTROL_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 _IGNORABLE = re.compile(
-    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200e\u200f\u202a-\u202e"
+    "[\0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt), and the annotation and object
-characters U+FFF9 to U+FFFC. Joiners are below; models read a zero-width space as a space."""
+"""Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt), NUL, and the annotation and
+object characters U+FFF9 to U+FFFC. Joiners are below; models read a zero-width space as a space."""
 _JOINERS = re.compile("(^|[\0-\u058f])[\u200c\u200d]+")
 """Joiners after Latin, Greek, Cyrillic or Armenian letters; in other scripts and in emoji they are
 part of the spelling."""
@@ -25,7 +25,9 @@ part of the spelling."""
 def without_invisible(text: str) -> str:
     """Return the text without characters that have no glyph, such as a word joiner or a variation
     selector; `client/model/normalizer.js` does the same."""
-    return text if text.isascii() else _JOINERS.sub(r"\1", _IGNORABLE.sub("", text))
+    if text.isascii() and "\0" not in text:
+        return text
+    return _JOINERS.sub(r"\1", _IGNORABLE.sub("", text))
 
 
 def normalised(text: str) -> str:
