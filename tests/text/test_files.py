@@ -27,6 +27,15 @@ def test_a_link_stays_a_link_and_its_target_gets_the_text(tmp_path: Path) -> Non
     assert os.listdir(tmp_path / "folder") == ["real.txt"]
 
 
+def test_a_link_to_itself_is_refused_and_stays(tmp_path: Path) -> None:
+    (link := tmp_path / "link").symlink_to("other")
+    (tmp_path / "other").symlink_to("link")
+    with pytest.raises(OSError, match="leads to itself"):
+        write_text(link, "text")
+    assert link.is_symlink()
+    assert sorted(os.listdir(tmp_path)) == ["link", "other"]
+
+
 def write_half(path: Path) -> None:
     with atomic_path(path) as temporary:
         temporary.write_text("half")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -27,12 +28,15 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     On any error, including a keyboard interrupt, the temporary file is removed and an existing
     `path` stays unchanged. A missing folder is created. A link stays a link to the new file, and an
-    existing file keeps its mode. A pipe or a device is yielded itself.
+    existing file keeps its mode. A pipe or a device is yielded itself. Raises OSError, also for a
+    link that leads to itself.
     """
     if _is_special(Path(path)):
         yield Path(path)
         return
     final = Path(os.path.realpath(path))
+    if final.is_symlink():
+        raise OSError(errno.ELOOP, "the link leads to itself", str(path))
     final.parent.mkdir(parents=True, exist_ok=True)
     # A unique name: two processes or threads may write the same file.
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
