@@ -87,7 +87,7 @@ def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> No
     assert "30 pairs (a tab between source and target), 1 of them held out" in visible_text(app)
     assert ">cat 2</th><td>chat 2</td>" in visible_text(app)
     assert '<tbody translate="no">' in visible_text(app)
-    assert "1 of the held-out pairs have words that no training pair has" in visible_text(app)
+    assert "Held-out pairs with words that no training pair has: 1;" in visible_text(app)
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}

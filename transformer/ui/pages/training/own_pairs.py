@@ -102,13 +102,13 @@ def _preview(reading: Reading) -> None:
     tables.show(caption, ["Source", "Target"], rows, words=True)
     if repeats:
         st.caption(
-            f"{repeats:,} pairs repeat the source of another pair; pairs with equal sources are "
+            f"Pairs that repeat the source of another: {repeats:,}; pairs with an equal source are "
             "held out together."
         )
     if with_unseen_words:
         st.caption(
-            f"{with_unseen_words:,} of the held-out pairs have words that no training pair has; a "
-            "model can hardly get them right."
+            f"Held-out pairs with words that no training pair has: {with_unseen_words:,}; a model "
+            "can hardly get them right."
         )
 
 
