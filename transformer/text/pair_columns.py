@@ -13,6 +13,8 @@ MAX_COLUMNS = 100
 """Number of columns that are examined: a line of millions of separators is not a table."""
 MIN_TEXT_SHARE = 0.8
 """Minimum share of cells that look like text in a column of text."""
+MAX_LABEL = 5
+"""Maximum characters of a label such as "a" or "xii"."""
 
 Cells = list[str]
 
@@ -42,17 +44,25 @@ _OTHER_HEADER_WORDS = {
 
 def text_columns(rows: list[Cells]) -> list[int]:
     """Return the indices of the columns whose cells look like text and do not repeat a few values,
-    such as language codes, parts of speech or a licence."""
+    such as language codes, parts of speech or a licence; only those with sentences if there are two
+    of them beside a column of labels."""
     n = min(map(len, rows), default=0)
     columns = [[row[i] for row in rows if not is_blank(row[i])] for i in range(min(n, MAX_COLUMNS))]
     n_values = [len(set(cells)) for cells in columns]
     most = max(n_values, default=0)
-    return [
+    texts = [
         i
         for i, cells in enumerate(columns)
         if sum(map(_is_text, cells)) >= MIN_TEXT_SHARE * max(1, len(cells))
         and not (n_values[i] == 1 < most or 4 * n_values[i] <= most)
     ]
+    sentences = [i for i in texts if sum(len(c.split()) for c in columns[i]) >= 3 * len(columns[i])]
+    return sentences if len(sentences) >= 2 and _has_short_labels(texts, columns) else texts
+
+
+def _has_short_labels(texts: list[int], columns: list[list[str]]) -> bool:
+    """Whether one of these columns has only labels such as "a" or "xii"."""
+    return any(all(len(cell.strip()) <= MAX_LABEL for cell in columns[i]) for i in texts)
 
 
 def _is_text(cell: str) -> bool:

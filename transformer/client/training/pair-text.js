@@ -8,6 +8,7 @@ const MIN_ROWS = 3; // to recognise a header, quotes or a list
 const MIN_SHARE = 0.9; // of the lines with exactly two parts, in a layout without tabs
 const MIN_TEXT_SHARE = 0.8; // of the cells that look like text, in a column of text
 const TYPED_SEPARATORS = ["|", " - ", " – ", " — ", " -> ", " => ", " → ", " ⇒ ", " = ", " / "];
+const MAX_LABEL = 5; // characters of "a", "xii" or "12-b"
 const ID = /^\s*\S*\d\S*\s*$/u; // one word with a digit
 const CODE = /(?!\d|_)[\p{L}\p{N}]\d|\d(?!\d|_)[\p{L}\p{N}]|[_/\\@#[\]]|\.[\p{L}\p{N}_]/u; // of ids, paths and addresses
 const MARKUP = /<\/[a-z]\w*>|<br\s*\/?>|&(nbsp|quot|amp|lt|gt|#\d+);/i;
@@ -139,17 +140,22 @@ function columnsOf(rows, header, exact) {
   return [texts[0], texts[1]];
 }
 
-// The columns whose cells look like text and do not repeat a few values, such as language codes.
+// The columns whose cells look like text and do not repeat a few values, such as language codes; only those with sentences
+// if there are two of them beside a column of labels such as "xii".
 /** @param {Cells[]} rows */
 function textColumns(rows) {
   const n = Math.min(...rows.map(({ length }) => length));
   const columns = Array.from({ length: n }, (_, i) => rows.map((row) => row[i]).filter((cell) => cell.trim()));
   const counts = columns.map((cells) => new Set(cells).size);
   const most = Math.max(...counts);
-  return columns.flatMap((cells, i) => {
+  const texts = columns.flatMap((cells, i) => {
     const isText = cells.filter(hasWords).length >= MIN_TEXT_SHARE * Math.max(1, cells.length);
     return isText && !((counts[i] === 1 && most > 1) || 4 * counts[i] <= most) ? [i] : [];
   });
+  const wordsIn = (cells) => cells.reduce((sum, cell) => sum + cell.trim().split(/\s+/u).length, 0);
+  const sentences = texts.filter((i) => wordsIn(columns[i]) >= 3 * columns[i].length);
+  const hasLabels = texts.some((i) => columns[i].every((cell) => [...cell.trim()].length <= MAX_LABEL));
+  return sentences.length >= 2 && hasLabels ? sentences : texts;
 }
 
 // Whether a cell has words, rather than "97,5 %", "12 min", a date, an id or an address.
