@@ -74,6 +74,8 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     check_title(page, "Softmax")
     page.go_back()
     check_title(page, "Next token")
+    # The figure scrolls to its open box; a click before that could hit another one.
+    expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.choice")
 
     box(page, "decoder.cross_attn").click()
     check_title(page, "Q · decoder, layer 1, cross-attention")

@@ -136,75 +136,13 @@ def test_pending_widget_states_pass_to_the_next_run(
     requests.request_rerun(RerunData(widget_states=press()))
     if has_started:
         requests.on_scriptrunner_ready()
-    session: Any = Session(monkeypatch)
-    session._scriptrunner = SimpleNamespace(_requests=requests)
-    monkeypatch.setattr(fix, "_request_rerun", lambda _, request: requested.append(request))
+    session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
     fix._request_rerun_with_pending_states(session, ClientState())
     assert [widget.id for widget in requested[0].widget_states.widgets] == (
         [] if has_started else ["button"]
     )
     requests.request_stop()  # as Streamlit does after it
     assert requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
-
-
-class Session:
-    """A session whose browser displays the page "old", and the pages that it was asked to run."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._scriptrunner = None
-        self.displayed = "old"
-        self.pages: list[str] = []
-        monkeypatch.setattr(fix, "_request_rerun", self._record)
-
-    def get_pages(self) -> dict[str, dict[str, str]]:
-        return {page: {"url_pathname": page} for page in ("old", "new", "third")}
-
-    def _record(self, _: Any, request: ClientState) -> None:
-        self.pages.append(request.page_script_hash + request.query_string)
-
-    def send(self, page: str, query: str = "", *, clicks: bool = False, back: bool = False) -> None:
-        states = press() if clicks else WidgetStates()
-        request = ClientState(
-            page_script_hash=page,
-            query_string=query,
-            widget_states=states,
-            is_history_navigation=back,
-        )
-        request.context_info.url = f"http://localhost:8501/{self.displayed}"
-        session: Any = self
-        fix._request_rerun_with_pending_states(session, request)
-
-
-def test_a_click_does_not_cancel_a_link_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session(monkeypatch)
-    session.send("new", "?text=A")
-    session.send("old", clicks=True)
-    session.send("old", clicks=True)
-    session.displayed = "new"
-    session.send("new", clicks=True)
-    session.displayed = "old"
-    session.send("old", clicks=True)
-    assert session.pages == ["new?text=A", "new?text=A", "new?text=A", "new", "old"]
-
-
-def test_a_click_is_not_taken_for_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session(monkeypatch)
-    session.send("old", clicks=True)  # its run calls `st.switch_page("new")`
-    session.send("old", clicks=True)
-    session.displayed = "new"
-    session.send("new", clicks=True)
-    assert session.pages == ["old", "old", "new"]
-
-
-def test_another_link_or_back_cancels_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = Session(monkeypatch)
-    session.send("new")
-    session.send("old")
-    session.send("new")
-    session.send("third")
-    session.send("old", clicks=True)
-    session.send("old", back=True)
-    assert session.pages == ["new", "old", "new", "third", "third", "old"]
 
 
 def test_a_fragment_rerun_stops_no_run(monkeypatch: pytest.MonkeyPatch) -> None:

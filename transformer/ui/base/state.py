@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Any, NoReturn, overload
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -26,18 +27,16 @@ from transformer.ui.base.registry import (
     model_defaults,
     parse_params,
 )
-from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 
 # Session keys.
-_REQUESTED_PLACE, _ARRIVING = "requested place", "arriving"
-# A page that a view opens with parameters, and whether a rerun has gone there; the page that is
-# then opened with all of them.
-_VIEW, _PAGE, _LEFT_PAGE, _BY_LINK = "view", "page", "left", "by link"
+_REQUESTED_PLACE = "requested place"
+# A page to open with parameters, and whether a rerun has gone there.
+_VIEW, _PAGE = "view", "page"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
 # The session's first page with its address and the parameters of its view once it is drawn; None
 # after a user action.
 _OPENED_ADDRESS = "opened address"
-_ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
+_ACTING_PAGE = "acted"  # set after a user action: the page whose widget it was
 MAX_CHARACTERS = 40_000
 """Maximum characters of a text in the view: Streamlit accepts addresses up to 524,288 characters,
 and a character takes up to 12 of them. Pages explain their own, smaller limits."""
@@ -71,11 +70,10 @@ def change(page: str = "", /, **values: Any) -> None:
         page: the file of the page whose fields `values` may contain, besides the shared ones; by
             default, the page of the widget.
     """
-    st.session_state[_ACTING_PAGE] = ""
+    st.session_state[_ACTING_PAGE] = _running_page()
     st.session_state[_OPENED_ADDRESS] = None  # this may come before the first run has ended
     if not page:
         page = _page_of_widget(values)
-        st.session_state[_ACTING_PAGE] = page
     if values.get("model", view().model) != view().model:
         _store(model_defaults())
     set_fields(page, **values)
@@ -153,47 +151,32 @@ def open_address(page: str) -> list[str]:
     """Update the view from the URL, before anything is drawn; return one sentence per problem.
 
     The URL is ignored if this session wrote it, or if it is older than the user action that caused
-    this rerun. A link between pages sets only the target page's own fields, because its shared
-    fields are those of the view, or of the view before the last change. A step in the browser's
-    history sets all fields; the browser then displays the target page already.
+    this rerun.
     """
     # At the very beginning: a newer rerun may stop this one at any later Streamlit call.
     previous_page = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
-    if previous_page not in (None, page):
-        st.session_state[_LEFT_PAGE] = previous_page
     url_params = dict(st.query_params.items())
     acting_page = st.session_state.pop(_ACTING_PAGE, None)
-    has_acted, has_changed_page = acting_page is not None, previous_page != page
+    has_acted = acting_page is not None
     if page in CLIENT_PAGES:
         _open_client_address(page, url_params, has_acted)
         return []
-    st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
     if not has_view:
         st.session_state[_OPENED_ADDRESS] = page, url_params, None
         _restore_size()
-    if previous_page and has_changed_page and acting_page == page:
-        # The last message came from a widget of the page that the user has just left and returned
-        # the browser to that page. Continue to the new page. (If the message came together with
-        # the click on the link, the browser is already there.)
+    if previous_page and previous_page != page == acting_page:
+        # The message came from a widget of the page that the user has just left, and returned the
+        # browser to it. Continue to the new page.
         st.session_state[_WRITTEN_ADDRESS] = previous_page, params(previous_page)
         st.switch_page(previous_page, query_params=params(previous_page))
-    is_own_address = (page, url_params) == st.session_state.get(_WRITTEN_ADDRESS)
-    is_arriving = st.session_state.pop(_ARRIVING, None) == page
-    is_link = has_changed_page and displayed_file() != page and not is_arriving
-    ignores_url = has_view and (is_link or has_acted or is_own_address)
+    if has_view and (has_acted or (page, url_params) == st.session_state.get(_WRITTEN_ADDRESS)):
+        # Now, as this rerun may be stopped before it writes the new address.
+        st.session_state[_WRITTEN_ADDRESS] = page, url_params
+        return []
     values, problems = parse_params(page, url_params)
     view_type = _page()
-    if ignores_url and has_changed_page:
-        set_fields(
-            **{name: getattr(make_view(view_type, values), name) for name in view_type.own()}
-        )
-    if ignores_url:
-        if has_acted and not has_changed_page:
-            # Now, as this rerun may be stopped before it writes the new address.
-            st.session_state[_WRITTEN_ADDRESS] = page, url_params
-        return []
     defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
     set_fields(**{**defaults, **values[View.__name__], **values[view_type.__name__]})
     return problems
@@ -224,9 +207,19 @@ def leave_client(page: str, params: Mapping[str, str]) -> None:
     set_fields(page, **{**defaults, **values[View.__name__], **values[view_type.__name__]})
 
 
-def request_place(file: str, params: Mapping[str, str]) -> None:
-    """Open a page with these parameters in this rerun; for callbacks."""
-    st.session_state[_REQUESTED_PLACE] = file, dict(params), False
+def request_place(file: str, params: Mapping[str, str] | None = None) -> None:
+    """Open a page in this rerun; for callbacks. Without parameters it is the page as the visitor
+    has left it, after all other changes of this rerun."""
+    st.session_state[_REQUESTED_PLACE] = file, params, False
+
+
+def request_link(file: str, params: Mapping[str, str]) -> None:
+    """Open the page of a link with the link's values of the page's own fields; for callbacks. The
+    shared fields are those of the view, as they may have changed since the link was drawn."""
+    values, _ = parse_params(file, params)
+    view = make_view(PAGES[file].view, values)
+    set_fields(file, **{name: getattr(view, name) for name in view.own()})
+    request_place(file)
 
 
 def go_to_requested_place(page: str) -> None:
@@ -235,13 +228,14 @@ def go_to_requested_place(page: str) -> None:
     A message of the page that is being left may interrupt the rerun that opens the place; the rerun
     of that message goes there again.
     """
-    file, params, is_on_the_way = st.session_state.get(_REQUESTED_PLACE, (page, {}, True))
+    file, place, is_on_the_way = st.session_state.get(_REQUESTED_PLACE, (page, None, True))
     if file == page and is_on_the_way:
-        if st.session_state.pop(_REQUESTED_PLACE, None):
-            st.session_state[_ARRIVING] = page
+        st.session_state.pop(_REQUESTED_PLACE, None)
         return
-    st.session_state[_REQUESTED_PLACE] = file, params, True
-    st.switch_page(file, query_params=params)
+    st.session_state.pop(_ACTING_PAGE, None)
+    place = params(file) if place is None else place
+    st.session_state[_REQUESTED_PLACE] = file, place, True
+    st.switch_page(file, query_params=place)
 
 
 def write_address() -> None:
@@ -264,14 +258,6 @@ def write_address() -> None:
         or make_view(view_type, values).to_params() != params
     ):
         st.query_params.from_dict(params)
-    elif st.session_state.get(_BY_LINK) and (page, url_params) != st.session_state.get(
-        _WRITTEN_ADDRESS
-    ):
-        # Streamlit does not update the address bar for a link to the current page; the next request
-        # would restore the old address. Views in the browser write their own address, which may
-        # already be newer. A link to another page needs nothing: an address sent before the browser
-        # has changed pages would be added to the history of the old page.
-        st.query_params.from_dict(url_params)
     st.session_state[_WRITTEN_ADDRESS] = page, dict(st.query_params.items())
 
 
@@ -321,23 +307,20 @@ def _on_widget_change(name: str, key: str) -> None:
     # On a slow machine a removed widget may send its old value again: no change.
     if value is not None and value != getattr(view(PAGES[page].view), name):
         change(page, **{name: value})
-        st.session_state[_ACTING_PAGE] = page
 
 
 def _page_of_widget(names: Collection[str]) -> str:
-    """Return the page whose widget changes these fields: the page that the browser displays, which
-    is still the old one while it is changing pages. If that is unknown, the open page, unless it
-    lacks one of the fields and the page that was left has it."""
+    """Return the page whose widget changes these fields: the running one, if it has them."""
     open_page: str = st.session_state.get(_PAGE, HOME)
-    left_page: str = st.session_state.get(_LEFT_PAGE, open_page)
-    pages = (displayed_file() or open_page, open_page, left_page)
+    pages = (_running_page(), open_page)
     return next((p for p in pages if set(names) <= PAGES[p].view.fields().keys()), open_page)
 
 
-def displayed_file() -> str | None:
-    """Return the page that the browser displayed when it requested this rerun; None if unknown."""
-    path = displayed_page()
-    return None if path is None else BY_PATH.get(path, HOME)
+def _running_page() -> str:
+    """Return the page that this run draws: that of the widget whose callback asks. While the
+    browser is changing pages, it is not the page that the session has opened."""
+    open_page: str = st.session_state.get(_PAGE, HOME)
+    return BY_PATH.get(urlsplit(st.context.url or "").path.rpartition("/")[2], open_page)
 
 
 def _page() -> type[View]:

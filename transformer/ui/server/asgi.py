@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route
 
-from transformer.api import model_files
+from transformer.api import model_files, traces
 from transformer.api import routes as api
 from transformer.lessons import course
 from transformer.ui.base.registry import BY_PATH
@@ -28,7 +28,6 @@ from transformer.ui.services import (
     live_jobs,
     models,
     shared,
-    trace_cache,
     view_scripts,
 )
 
@@ -82,7 +81,7 @@ def _prepare_first_visit() -> None:
     """Load the model that a first visitor sees and translate its first sentence."""
     if model := models.load_first_visit_model():
         with suppress(ValueError):  # the page says why the model cannot read the example
-            trace_cache.greedy(model, model.description.default_text)
+            traces.cached_trace("", model, model.description.default_text, {"method": "greedy"})
 
 
 async def _trim_memory() -> None:

@@ -76,6 +76,7 @@ class FrameChoice:
     Attributes:
         large: whether to draw everything larger; null for a place.
         page, params: the place; without `params` it is the page as the visitor has left it.
+        is_link: whether the place is that of a link in a page, see `state.request_link`.
         origin: the place that the browser shows.
     """
 
@@ -84,6 +85,7 @@ class FrameChoice:
     params: Mapping[str, str] | None = accepts(
         either(table(text(state.MAX_CHARACTERS), 60), nothing()), None
     )
+    is_link: bool = accepts(flag(), False)
     origin: Any = accepts(_PLACE_OR_NOTHING, None)  # noqa: RUF009  (no mutable default)
 
 
@@ -163,7 +165,10 @@ def _handle_frame() -> None:
     if choice.origin is not None and BY_PATH.get(choice.origin.page) in CLIENT_PAGES:
         state.leave_client(BY_PATH[choice.origin.page], choice.origin.params)
     target = BY_PATH.get(choice.page, HOME)
-    state.request_place(target, state.params(target) if choice.params is None else choice.params)
+    if choice.is_link and choice.params is not None:
+        state.request_link(target, choice.params)
+    else:
+        state.request_place(target, choice.params)
 
 
 def _rerun_after_reconnect() -> None:

@@ -96,17 +96,33 @@ export function frameView(root, report, reportAlways) {
   }
 
   const listeners = new AbortController();
-  document.addEventListener("click", skipToHeading, { capture: true, signal: listeners.signal });
+  for (const listener of [skipToHeading, openLink]) {
+    document.addEventListener("click", listener, { capture: true, signal: listeners.signal });
+  }
   const stopObserving = disableAfterReconnect();
   const endKeeping = keepWords();
   addOneEntryPerAction();
   const endMoves = onPlace(drawLinks);
   const endOpening = onOpenPlace((place) => {
     if (place.params && !place.page && !currentPlace().page) return false; // the page Try opens its own places
-    reportAlways({ ...place, origin: clipped(currentPlace()) });
-    noteLeaving();
+    leaveFor(place);
     return true;
   }, true);
+
+  function leaveFor(place) {
+    reportAlways({ ...place, origin: clipped(currentPlace()) });
+    noteLeaving();
+  }
+
+  // Streamlit's links would send messages of their own, which a choice on the page that is left would undo.
+  function openLink(event) {
+    const link = event.target.closest?.("a[data-testid=stPageLink-NavLink]");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const { page, query } = splitAddress(link.href, data.pages.map(([path]) => path));
+    leaveFor({ page, params: Object.fromEntries(new URLSearchParams(query)), is_link: true });
+  }
   return {
     show,
     close() {

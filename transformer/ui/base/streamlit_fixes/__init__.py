@@ -15,7 +15,6 @@ import streamlit
 TESTED_RELEASE = "1.67"
 TESTED_VERSION = "1.67.0"
 FIXES = (
-    "displayed_page",
     "interrupted_callbacks",
     "stale_fragment_reruns",
     "unacknowledged_values",

@@ -13,9 +13,6 @@ state. A click is lost in three ways:
 3. A third run is requested before the second has begun: the widget states that the second was to
    begin with are dropped with its `ScriptRequests`.
 
-A link is lost in the same way: a message of a widget on the page that is left names that page, and
-stops the run that was to open the new one.
-
 How to reproduce: `tests/ui/streamlit_fixes/test_interrupted_callbacks.py`, each case with
 `repaired=False`.
 
@@ -31,12 +28,9 @@ Checked with: 1.67.0. Delete when every `repaired=False` case of the test fails.
 from __future__ import annotations
 
 import threading
-from collections.abc import Set
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any
-from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
@@ -67,23 +61,6 @@ class _SessionRuns:
         self.newest = 0
 
 
-@dataclass(frozen=True)
-class _Link:
-    """A link that was clicked and whose page the browser does not display yet.
-
-    Attributes:
-        page: the hash of the page that it opens, with the URL parameters `query`.
-        left_page: the hash of the page that the browser displays.
-        values: the widget states, serialized, that were sent with the click.
-    """
-
-    page: str
-    query: str
-    left_page: str
-    values: Set[bytes]
-
-
-_links: WeakKeyDictionary[AppSession, _Link] = WeakKeyDictionary()
 _runs_of_session: WeakValueDictionary[int, _SessionRuns] = WeakValueDictionary()
 _init = SafeSessionState.__init__
 _on_script_will_rerun = SafeSessionState.on_script_will_rerun
@@ -101,7 +78,7 @@ def changes() -> list[str]:
         ),
         *changed_signatures(AppSession, request_rerun="self, client_state"),
         *missing_attributes(SafeSessionState, "_lock", "_yield_callback"),
-        *missing_attributes(AppSession, "_scriptrunner", "get_pages"),
+        *missing_attributes(AppSession, "_scriptrunner"),
         *missing_attributes(ScriptRequests, "_lock", "_state", "_rerun_data"),
     ]
 
@@ -147,7 +124,6 @@ def _call_callbacks_to_completion(safe: SafeSessionState, *args: Any, **options:
 @wraps(_request_rerun)
 def _request_rerun_with_pending_states(session: AppSession, request: ClientState | None) -> None:
     if request is not None and not request.fragment_id:
-        _keep_link(session, request)
         runner = session._scriptrunner
         pending = _stop_before_it_begins(runner._requests) if runner is not None else None
         if merged := pending and _coalesce_widget_states(pending, request.widget_states):
@@ -162,29 +138,3 @@ def _stop_before_it_begins(requests: ScriptRequests) -> WidgetStates | None:
             return None
         requests._state = ScriptRequestType.STOP
         return requests._rerun_data.widget_states
-
-
-def _keep_link(session: AppSession, request: ClientState) -> None:
-    """Let the request open the page of the link that was clicked before it, if it comes from a
-    widget of the page that the browser still displays."""
-    link, displayed_page = _links.get(session), _displayed_page(session, request)
-    requested_page = request.page_script_hash or displayed_page
-    values = {widget.SerializeToString() for widget in request.widget_states.widgets}
-    if requested_page is None or displayed_page is None or request.is_history_navigation:
-        _links.pop(session, None)
-    elif requested_page != displayed_page:
-        _links[session] = _Link(requested_page, request.query_string, displayed_page, values)
-    elif link and displayed_page == link.left_page and values - link.values:
-        request.page_script_hash, request.query_string = link.page, link.query
-    else:
-        _links.pop(session, None)
-
-
-def _displayed_page(session: AppSession, request: ClientState) -> str | None:
-    """Return the page that the browser displays; None if it does not say. It may be older than the
-    session's page, which `st.switch_page` changes."""
-    if not request.context_info.url:
-        return None
-    path = urlsplit(request.context_info.url).path.rpartition("/")[2]
-    pages = {page.get("url_pathname"): page_hash for page_hash, page in session.get_pages().items()}
-    return pages.get(path)
