@@ -40,6 +40,7 @@ summary { cursor: pointer; } details[open] > summary { font-weight: 650; }
 .math { font-family: serif; font-style: italic; } ol, ul { padding-left: 1.7rem; }
 main.learn > h1 { font-size: 1.3rem; margin: 0; }
 /* The card of an open lesson stays visible on Try: left of a wide page, above a narrow one. */
+main:not(.learn):has(> [data-lesson="card"]) > .live-heading p { display: none; }
 main:not(.learn) > [data-lesson="card"] { position: sticky; top: 0; z-index: 5; max-height: 42vh;
   overflow-y: auto; }
 @media (min-width: 1100px) {

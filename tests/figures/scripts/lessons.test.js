@@ -136,7 +136,9 @@ test("stations of the path are neighbours, to the right and back in turn", () =>
       assert.equal(Math.abs(row - cells[n].row) + Math.abs(column - cells[n].column), 1);
       assert.ok(column >= 0 && column < columns);
     }
-    assert.equal(pathLine(cells).match(/[MLC]/g).length, count);
+    const line = pathLine(cells.map(({ row, column }) => [100 * column, 130 * row]), 46);
+    assert.equal(line.match(/[ML]/g).length, count - Math.ceil(count / columns) + 1); // the others are turns
+    assert.equal(line.match(/[MLC]/g).length, count);
   }
 });
 

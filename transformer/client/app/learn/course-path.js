@@ -20,14 +20,14 @@ export function pathCells(count, columns) {
   });
 }
 
-// The line through these cells as an SVG path; a cell has the size 1, and the line runs at the top of a row's cells.
-/** @param {PathCell[]} cells */
-export function pathLine(cells) {
-  const points = cells.map(({ row, column }) => [column + 0.5, row]);
+// The line through these points as an SVG path: straight within a row, and round from one row to the next.
+/** @param {[number, number][]} points @param {number} turn how far a turn goes beyond its row */
+export function pathLine(points, turn) {
+  const middle = points.reduce((sum, [x]) => sum + x, 0) / points.length;
   const steps = points.slice(1).map(([x, y], n) => {
     const [fromX, fromY] = points[n];
-    if (y === fromY) return `L${x} ${y}`;
-    const turnX = fromX + (fromY % 2 ? -TURN : TURN);
+    if (Math.abs(x - fromX) > turn) return `L${x} ${y}`;
+    const turnX = fromX + (fromX < middle ? -turn : turn);
     return `C${turnX} ${fromY} ${turnX} ${y} ${x} ${y}`;
   });
   return points.length ? [`M${points[0].join(" ")}`, ...steps].join("") : "";
@@ -48,30 +48,30 @@ export function coursePath(lessons, guesses, openLesson) {
       station(lesson, n, guesses.of(lesson.name), n === next && !lesson.extra, openLesson),
     )
   );
-  const line = svgNode("svg", { class: "hu-path-line", preserveAspectRatio: "none", "aria-hidden": "true" });
+  const line = svgNode("svg", { class: "hu-path-line", "aria-hidden": "true" });
   const node = el("div", { class: "hu-path" }, line, el("ol", {}, ...stations));
-  let columns = 0;
-
   function place() {
-    const fitting = clampIndex(Math.floor(node.clientWidth / MIN_WIDTH), MAX_COLUMNS + 1) || 1;
-    if (fitting === columns) return;
-    columns = fitting;
-    const cells = pathCells(lessons.length, columns);
-    cells.forEach(({ row, column }, n) => {
+    const columns = clampIndex(Math.floor(node.clientWidth / MIN_WIDTH), MAX_COLUMNS + 1) || 1;
+    node.style.setProperty("--columns", String(columns));
+    pathCells(lessons.length, columns).forEach(({ row, column }, n) => {
       stations[n].style.gridArea = `${row + 1} / ${column + 1}`;
     });
-    const rows = cells.at(-1).row;
-    node.style.setProperty("--columns", String(columns));
-    node.style.setProperty("--turns", String(rows));
-    line.setAttribute("viewBox", `0 0 ${columns} ${Math.max(rows, 1)}`);
-    const done = next < 0 ? cells : cells.slice(0, next + 1);
+    const points = stations.map((each) => centreWithin(each.querySelector(".hu-station-tile"), node));
+    const turn = (TURN * node.clientWidth) / columns;
     line.replaceChildren(
-      svgNode("path", { d: pathLine(cells) }),
-      svgNode("path", { d: pathLine(done), class: "hu-path-done" }),
+      svgNode("path", { d: pathLine(points, turn) }),
+      svgNode("path", { d: pathLine(next < 0 ? points : points.slice(0, next + 1), turn), class: "hu-path-done" }),
     );
   }
   listenForResize(node, place);
   return node;
+}
+
+// The centre of a node, in pixels from the corner of another.
+/** @param {Element} node @param {Element} other @returns {[number, number]} */
+function centreWithin(node, other) {
+  const [{ left, top, width, height }, origin] = [node.getBoundingClientRect(), other.getBoundingClientRect()];
+  return [left + width / 2 - origin.left, top + height / 2 - origin.top];
 }
 
 /**
