@@ -154,6 +154,13 @@ def check_marks(asked: Asked) -> list[str]:
     return [*cells, *written]
 
 
+def check_step(asked: Asked) -> list[str]:
+    """Check that the row of the last step is marked; return the probability that it has."""
+    steps = asked.trace.translation.steps
+    assert asked.marks == [(len(steps) - 1, 0)]
+    return [percent(steps[-1].probability)]
+
+
 def facts(asked: Asked) -> Iterator[str]:
     """Yield numbers that are no weights, computed from the trace, such as counts."""
     trace, name = asked.trace, asked.lesson.name
@@ -167,8 +174,6 @@ def facts(asked: Asked) -> Iterator[str]:
     elif name == "steps":
         count = len(trace.predicted_tokens)
         yield from map(str, (count - 1, count, target))
-        yield percent(trace.translation.steps[-1].probability)
-        assert asked.marks == [(count - 1, 0)]
     elif name == "meeting":
         count = len(trace.src_tokens)
         yield from (str(count), percent(1 / count), "100%")
@@ -199,10 +204,17 @@ def previous_word_heads(trace: Trace) -> int:
 
 def check_lesson(asked: Asked) -> None:
     """Check that every number of the answer is drawn, or follows from the trace."""
-    shown = [] if asked.lesson.name == "steps" else check_marks(asked)
+    shown = check_step(asked) if asked.lesson.name == "steps" else check_marks(asked)
     allowed = {*shown, *facts(asked)}
     for number in asked.numbers():
         assert number in allowed, (asked.lesson.name, asked.text, number, asked.question.answer)
+    picture = asked.question.picture
+    if picture is None:  # the answer is to be found in the view
+        return
+    numbers = {cell[2] for cell in (*picture["marked"], *picture.get("noted", ()))}
+    for number in asked.numbers():
+        known = numbers | {*facts(asked)}
+        assert number in known, (asked.lesson.name, asked.text, number, "not in the picture")
 
 
 @pytest.mark.parametrize("pair", PAIRS)

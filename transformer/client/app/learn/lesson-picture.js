@@ -14,12 +14,12 @@ const MAX_SCALE = 1.9; // how much a wide page enlarges the picture
  * @param {string} [guess] label of the option that the visitor has chosen
  */
 export function lessonPicture(picture, answered, guess = "") {
-  const { weights, caption, hidden, marked, rowsBefore, rowNamesHidden } = picture;
+  const { weights, caption, hidden, marked, noted = [], rowsBefore, rowNamesHidden } = picture;
   const rows = picture.rows.slice(0, answered ? undefined : rowsBefore)
     .map((name) => rowNamesHidden && !answered ? "?" : truncated(name, MAX_NAME));
   const columns = picture.columns.map((name) => truncated(name, MAX_NAME));
   const lengthOf = (names) => LETTER * Math.max(1, ...names.map((name) => [...name].length));
-  const cellWidth = Math.max(CELL, 8 + lengthOf(marked.map(([, , text = ""]) => text)));
+  const cellWidth = Math.max(CELL, 8 + lengthOf([...marked, ...noted].map(([, , text = ""]) => text)));
   const [left, top] = [10 + lengthOf(rows), 12 + 0.75 * lengthOf(columns)];
   const width = left + cellWidth * columns.length + 0.75 * lengthOf(columns.slice(-1));
   const height = top + CELL * rows.length + 4;
@@ -47,7 +47,8 @@ export function lessonPicture(picture, answered, guess = "") {
   });
   const shown = (cells) => answered ? cells.filter(([i]) => i < rows.length) : [];
   for (const [i, j] of shown(chosenCells(picture, guess))) root.append(frameAt(boxOf(i, j), "hu-chosen"));
-  for (const [i, j, text = ""] of shown(marked)) root.append(...markNodes(boxOf(i, j), text));
+  for (const [i, j] of shown(marked)) root.append(frameAt(boxOf(i, j), "hu-marked"));
+  for (const [i, j, text] of shown([...marked, ...noted])) if (text) root.append(...numberNodes(boxOf(i, j), text));
   return el("figure", { class: "hu-lesson-figure" }, root, el("figcaption", {}, `${caption}.`));
 }
 
@@ -64,13 +65,12 @@ function cellNodes(box, shade, isHidden) {
 const frameAt = ({ x, y, width }, className) =>
   svgNode("rect", { x: x + 1, y: y + 1, width: width - 2, height: CELL - 2, class: className });
 
-// The frame of a marked cell and the number in it.
+// The number in a cell, on its own background.
 /** @param {Box} box @param {string} text */
-function markNodes(box, text) {
+function numberNodes(box, text) {
   const { x, y, width } = box;
-  if (!text) return [frameAt(box, "hu-marked")];
   const back = svgNode("rect", { x: x + 4, y: y + 4, width: width - 8, height: CELL - 8, class: "hu-marked-number" });
-  return [frameAt(box, "hu-marked"), back, textAt(box, text)];
+  return [back, textAt(box, text)];
 }
 
 /** @param {Box} box @param {string} text */

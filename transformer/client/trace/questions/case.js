@@ -21,9 +21,10 @@ import { labelsOf, mergeWords, plainWords, wordNumbers } from "../words.js";
 /**
  * Numbers from 0 to 1, such as attention between words, drawn with the question. Until it is answered, `hidden` cells and,
  * if `rowNamesHidden`, the names of the rows are drawn as "?", and only the first `rowsBefore` rows are drawn. Then the
- * `marked` cells, [row, column, text], have a frame and the numbers that the answer names.
+ * `marked` cells, [row, column, text], have a frame, and these and the `noted` cells have the numbers that the answer
+ * names.
  * @typedef {{ weights: number[][], rows: string[], columns: string[], caption: string, hidden: number[][],
- *   marked: [number, number, string?][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
+ *   marked: [number, number, string?][], noted?: [number, number, string][], rowsBefore?: number, rowNamesHidden?: boolean }} Picture
  */
 /**
  * A question about one sentence. If the answer is to be found in the view, it has no `options`; `verdicts` then tell for

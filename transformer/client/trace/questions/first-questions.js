@@ -58,7 +58,7 @@ export async function umbrella(lesson) {
         } with ` +
         `${share(owner)} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
       answerFields: { view: "heads", kind: "cross", layer, head, marks: writeMarks(cells), word_row: to },
-      picture: tablePicture(table, queryRow, [words.column(owner)]),
+      picture: tablePicture(table, queryRow, [words.column(owner)], { noted: cells }),
     });
   }
   throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
@@ -134,23 +134,29 @@ export function row(lesson) {
       head,
       marks: writeMarks(columns.map((column) => [queryRow, column])),
     },
-    picture: tablePicture(table, queryRow, columns, [columns[best]]),
+    picture: tablePicture(table, queryRow, columns, { hidden: [columns[best]] }),
   });
 }
 
 // The table of a head in which one row, or some of its columns, is hidden until the answer marks cells of it with their
-// weights.
-/** @param {import("./case.js").HeadTable} table @param {number} row @param {number[]} columns positions of the marked cells @param {number[]} [hidden] columns @returns {import("./case.js").Picture} */
-export function tablePicture(table, row, columns, hidden = table.positions("columns")) {
+// weights. Cells are positions of tokens.
+/**
+ * @param {import("./case.js").HeadTable} table @param {number} row @param {number[]} columns of the marked cells
+ * @param {{ hidden?: number[], noted?: [number, number][] }} [more] hidden: columns; noted: cells with their weights
+ * @returns {import("./case.js").Picture}
+ */
+export function tablePicture(table, row, columns, { hidden = table.positions("columns"), noted = [] } = {}) {
   const at = (axis, position) => table[axis].findIndex(({ members }) => members.includes(position));
-  const i = at("rows", row);
+  /** @type {(row: number, column: number) => [number, number, string]} */
+  const cell = (i, j) => [at("rows", i), at("columns", j), table.text(i, j)];
   return {
     weights: table.positions("rows").map((position) => table.row(position)),
     rows: table.names("rows"),
     columns: table.names("columns"),
     caption: "One head: how much each word of the translation (row) attends to each source word (column)",
-    hidden: hidden.map((column) => [i, at("columns", column)]),
-    marked: columns.map((column) => [i, at("columns", column), table.text(row, column)]),
+    hidden: hidden.map((column) => [at("rows", row), at("columns", column)]),
+    marked: columns.map((column) => cell(row, column)),
+    noted: noted.filter(([i, j]) => i !== row || !columns.includes(j)).map(([i, j]) => cell(i, j)),
   };
 }
 
@@ -160,6 +166,7 @@ export function steps(lesson) {
   const tokens = lesson.trace.predictedTokens;
   const count = tokens.length - 1;
   if (count < 2) throw new LessonUnavailable("its translation is shorter than two tokens");
+  const end = percentText(lesson.trace.steps[count].chosen.probability);
   const written = lesson.tokens(tokens.slice(0, -1));
   const wordCount = wordNumbers(tokens)[count] + 1; // with the end token
   const joined = wordCount <= count && !lesson.exact
@@ -180,17 +187,15 @@ export function steps(lesson) {
       `${count + 1} times: ${written} and then ${
         lesson.token(tokens, count)
       }, the token that ends a sentence. The model chooses it like any ` +
-      `other token, when it is the most probable one: here with ${
-        percentText(lesson.trace.steps[count].chosen.probability)
-      }, in the marked row.${joined}`,
+      `other token, when it is the most probable one: here with ${end}, in the marked row.${joined}`,
     answerFields: { marks: writeMarks([[count, 0]]) },
     picture: {
-      weights: meanOfHeads(lesson.trace, "cross"),
+      weights: meanOfHeads(lesson.trace, "cross").map((row, i) => [...row, lesson.trace.steps[i].chosen.probability]),
       rows: lesson.names(tokens),
-      columns: lesson.names(lesson.trace.srcTokens),
-      caption: "The mean of all heads: a row for each step, with the token that it writes",
+      columns: [...lesson.names(lesson.trace.srcTokens), "probability"],
+      caption: "The mean of all heads: a row for each step, with the token that it writes and its probability",
       hidden: [],
-      marked: lesson.trace.srcTokens.map((_, n) => [count, n]),
+      marked: [[count, lesson.trace.srcTokens.length, end]],
       rowsBefore: count,
     },
   });

@@ -143,12 +143,12 @@ export function attentionSink(lesson) {
       "has to sum to 1, so a head that finds nothing useful still has to give its weight to some token: an **attention sink**.",
     answerFields: { view: "heatmap", kind, layer, head, marks: writeMarks(rows.map((row) => [row, column])) },
     picture: {
-      weights: rows.map((row) => table.row(row)),
-      rows: table.names("rows"),
+      weights: [...rows.map((row) => table.row(row)), means],
+      rows: [...table.names("rows"), "mean"],
       columns: names,
       caption: "One head: how much each word (row) attends to each word of the sentence (column)",
-      hidden: rows.flatMap((_, i) => columns.map((_, n) => [i, n])),
-      marked: rows.map((row, i) => [i, at, table.text(row, column)]),
+      hidden: [...rows, column].flatMap((_, i) => columns.map((_, n) => [i, n])),
+      marked: [...rows.map((row) => table.text(row, column)), markText(share)].map((text, i) => [i, at, text]),
     },
   });
 }
@@ -262,7 +262,7 @@ function reorderingQuestion(lesson, weights, layer, head, targetWord) {
       head,
       marks: writeMarks(/** @type {[number, number][]} */ (cells)),
     },
-    picture: tablePicture(table, row, [words.column(sourceWord)]),
+    picture: tablePicture(table, row, [words.column(sourceWord)], { noted: /** @type {[number, number][]} */ (cells) }),
   });
 }
 
