@@ -136,3 +136,11 @@ def test_the_words_on_pages_of_the_app_are_kept(
     page.locator(shown).first.wait_for()
     wait_for_script_run(page)
     check(page)
+
+
+def test_the_words_of_a_lesson_are_kept(bundled_app: str, page: Page) -> None:
+    page.goto(f"{bundled_app}/learn?lesson=umbrella")
+    page.locator(".hu-lesson-picture").wait_for()
+    found = walk(page, ["parapluie"])
+    assert len(found) >= 2  # in the picture and in the sentence
+    assert {translate for _, translate, _, _ in found} == {"no"}

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { siteAddress } from "../../../transformer/client/common/site-places.js";
 import { pathCells, pathLine } from "../../../transformer/client/app/learn/course-path.js";
 import { makeGuesses } from "../../../transformer/client/app/learn/guesses.js";
+import { isWordOf } from "../../../transformer/client/app/learn/lesson-picture.js";
 import {
   checkPlace,
   lessonModels,
@@ -154,4 +155,11 @@ test("a place of the site is a file, the most special one, or nothing", () => {
   assert.equal(address("", { text: "I go." }), "index.html?text=I+go.");
   assert.equal(address("", {}), "index.html");
   for (const page of ["inside", "constructor"]) assert.equal(address(page, {}), null);
+});
+
+test("an option is a word of the picture, or text of ours", () => {
+  const picture = /** @type {any} */ ({ rows: ["son", "l'eau_"], columns: ["her", "`"] });
+  const labels = ["her", "`son`", "l'eau\\_", "Her", "the word her", ""];
+  assert.deepEqual(labels.map((label) => isWordOf(picture, label)), [true, true, true, false, false, false]);
+  assert.equal(isWordOf(null, "her"), false);
 });

@@ -33,7 +33,7 @@ export function markdownNodes(markdown) {
     parent.append(markdown.slice(offset, mark.index));
     offset = mark.index + whole.length;
     if (escaped) parent.append(escaped);
-    else if (code !== undefined) parent.append(el("code", {}, code));
+    else if (code !== undefined) parent.append(el("code", { translate: "no" }, code));
     else if (formula !== undefined) parent.append(el("span", { class: "math" }, ...formulaNodes(formula)));
     else toggle(bold ? "b" : "i");
   }

@@ -30,6 +30,7 @@ export function lessonPicture(picture, answered, guess = "") {
     role: "img",
     "aria-label": caption,
     class: "hu-lesson-picture",
+    translate: "no",
     style: `max-width: min(100%, ${Math.round(MAX_SCALE * width)}px)`,
   });
   columns.forEach((name, j) => {
@@ -80,6 +81,14 @@ const textAt = ({ x, y, width }, text) =>
 // The cells that a guess is about, if it names a column of those that were hidden. Options name the first of equal columns.
 /** @param {import("../../trace/questions/case.js").Picture} picture @param {string} label Markdown */
 function chosenCells({ columns, hidden }, label) {
-  const column = columns.indexOf(label.replace(/\\(.)/g, "$1").replace(/^`|`$/g, ""));
+  const column = columns.indexOf(plainLabel(label));
   return hidden.filter(([, j]) => j === column);
 }
+
+// Whether an option is a word of the picture, which page translators leave alone.
+/** @param {import("../../trace/questions/case.js").Picture | null | undefined} picture @param {string} label Markdown */
+export const isWordOf = (picture, label) =>
+  Boolean(picture) && [...picture.rows, ...picture.columns].includes(plainLabel(label));
+
+/** @param {string} label Markdown */
+const plainLabel = (label) => label.replace(/\\(.)/g, "$1").replace(/^`|`$/g, "");

@@ -4,6 +4,7 @@ import { button, el } from "../../common/base.js";
 import { markdownNodes } from "../../common/inline-markdown.js";
 import { openPlace } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
+import { isWordOf } from "./lesson-picture.js";
 
 const OTHER_MODEL =
   "This lesson uses the model {model}, because the chosen model does not show the effect: {reason}. Other lessons open with the chosen model again.";
@@ -50,7 +51,9 @@ function modelNote({ ready, otherModelReason }) {
 const introduction = (lesson, question) => [
   note("", lesson.text),
   ...(lesson.misprint ? [el("blockquote", {}, ...markdownNodes(`Misprint: ${lesson.misprint}`))] : []),
-  ...(question?.exhibit ? [note("hu-lesson-exhibit", question.exhibit)] : []),
+  ...(question?.exhibit
+    ? [el("p", { class: "hu-lesson-exhibit", translate: "no" }, ...markdownNodes(question.exhibit))]
+    : []),
 ];
 
 // The options; in a class what has become of the answer.
@@ -61,7 +64,7 @@ function choiceNodes(state, question, { choose, showToClass }) {
   if (group?.teaches) {
     const count = group.answers[lesson.name]?.count ?? 0;
     return [
-      el("ul", {}, ...question.options.map(({ label }) => el("li", {}, ...markdownNodes(label)))),
+      el("ul", {}, ...question.options.map(({ label }) => el("li", {}, optionNode(question, label)))),
       note("", fill(ANSWERED, { count, members: group.members })),
       button("Show the answers", showToClass, { class: "hu-button hu-primary" }),
     ];
@@ -71,7 +74,7 @@ function choiceNodes(state, question, { choose, showToClass }) {
     return [note("hu-lesson-note", fill(WAITING, { label: guess.label, teacher }))];
   }
   const options = question.options.map(({ label }, number) =>
-    button(markdownNodes(label), () => choose(number), { class: "hu-button hu-lesson-option" })
+    button(optionNode(question, label), () => choose(number), { class: "hu-button hu-lesson-option" })
   );
   return [el("div", { class: "hu-lesson-options" }, ...options)];
 }
@@ -88,7 +91,7 @@ function results({ guess, classCounts }, question) {
       "li",
       { class: `hu-lesson-result${isRight ? " hu-right" : isChosen ? " hu-wrong" : ""}` },
       isRight ? "✓ " : isChosen ? "✗ " : "",
-      ...markdownNodes(label),
+      optionNode(question, label),
       ...(isChosen ? [el("span", { class: "hu-note" }, " your answer")] : []),
       ...(total
         ? [` · ${count}`, el("span", { class: "hu-share", style: `width: ${(100 * count) / total}%; height: 0.4rem` })]
@@ -135,6 +138,11 @@ function answerNodes(state, question, { openAnswer }) {
     ),
   ];
 }
+
+// An option's text; a word of the sentence stays as it is when the browser translates the page.
+/** @param {Question} question @param {string} label Markdown */
+const optionNode = ({ picture }, label) =>
+  el("span", { translate: isWordOf(picture, label) ? "no" : null }, ...markdownNodes(label));
 
 /** @param {string} className @param {string} markdown @param {string | null} role */
 const note = (className, markdown, role = null) => el("p", { class: className, role }, ...markdownNodes(markdown));
