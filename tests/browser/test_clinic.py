@@ -80,6 +80,11 @@ def test_a_case_is_solved_handed_in_and_a_wrong_result_refused(
     wait_until_trained(page)
     page.get_by_role("button", name="Show a hint").click()
     expect(page.get_by_text("What does the decoder have during training").first).to_be_visible()
+    page.get_by_role("button", name="the outputs", exact=True).click()
+    page.emulate_media(media="print")
+    for option in page.locator(".hu-clinic-expected button").all():  # on paper, too
+        expect(option).to_be_visible()
+        expect(option).to_have_css("opacity", "1")
 
 
 def check(page: Page, content: bytes, message: str) -> None:
