@@ -158,8 +158,8 @@ test("a place of the site is a file, the most special one, or nothing", () => {
 });
 
 test("an option is a word of the picture, or text of ours", () => {
-  const picture = /** @type {any} */ ({ rows: ["son", "l'eau_"], columns: ["her", "`"] });
-  const labels = ["her", "`son`", "l'eau\\_", "Her", "the word her", ""];
+  const picture = /** @type {any} */ ({ rows: ["son", "l'eau_"], columns: ["her.", "<s>"] });
+  const labels = ["her", "`son`", "l'eau\\_", "Her", "the word her", "?"];
   assert.deepEqual(labels.map((label) => isWordOf(picture, label)), [true, true, true, false, false, false]);
   assert.equal(isWordOf(null, "her"), false);
 });

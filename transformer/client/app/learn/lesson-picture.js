@@ -3,6 +3,7 @@
 
 import { el, svgNode } from "../../common/base.js";
 import { truncated } from "../../common/naming.js";
+import { trimPunctuation } from "../../trace/words.js";
 
 const CELL = 24; // height of a cell, and its width unless a marked cell has a longer text
 const LETTER = 7.2; // width of a letter of a label, about
@@ -88,7 +89,8 @@ function chosenCells({ columns, hidden }, label) {
 // Whether an option is a word of the picture, which page translators leave alone.
 /** @param {import("../../trace/questions/case.js").Picture | null | undefined} picture @param {string} label Markdown */
 export const isWordOf = (picture, label) =>
-  Boolean(picture) && [...picture.rows, ...picture.columns].includes(plainLabel(label));
+  Boolean(picture) &&
+  [...picture.rows, ...picture.columns].map(trimPunctuation).includes(trimPunctuation(plainLabel(label)));
 
 /** @param {string} label Markdown */
 const plainLabel = (label) => label.replace(/\\(.)/g, "$1").replace(/^`|`$/g, "");
