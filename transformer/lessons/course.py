@@ -243,7 +243,7 @@ CORE = (
         sentences=("a b c d e f", "d h c a", "f e d c b"),
         text=(
             "A small model has learned to write a sequence of letters backwards, from examples "
-            "alone. With the answer comes a film of its heads during training."
+            "alone. The page Train has a film of its heads during training."
         ),
         question="Which letter gets most of its attention while it writes the first letter?",
         takeaway="Attention patterns are learned: uniform at first, clear at the end.",

@@ -82,7 +82,7 @@ def reverse(case: LessonCase) -> Question:
         correct=2,
         answer=(
             f"{bold(symbols[-1])}: on average the heads of the last layer give it "
-            f"{percent(last)}. The film on this page shows how this was learned: nearly "
+            f"{percent(last)}. The film of the run shows how this was learned: nearly "
             "uniform attention at first, a clear antidiagonal at the end."
         ),
         picture=table_picture(

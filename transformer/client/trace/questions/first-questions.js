@@ -246,7 +246,7 @@ export function meeting(lesson) {
       `${lesson.token(trace.srcTokens, best)} gets ${share}, and ${
         lesson.token(trace.srcTokens, second)
       }, which has the second highest score, ${next}. The softmax raises e to the power of each score and divides by ` +
-      "the sum. The page shows every step: query times key, division by √d_k, softmax.",
+      "the sum. All heads shows every step: query times key, division by √d_k, softmax.",
     answerFields: {
       view: "query-key",
       kind: "cross",
