@@ -138,7 +138,8 @@ export function* importances(translator, trace, step = -1) {
     throw new Error(`There is no step ${step}; the last one is ${trace.steps.length - 1}.`);
   }
   const { n_layers, n_heads } = trace.config;
-  const forced = (hooks) => translator.trace(trace.source, { target: trace.ids, hooks, names: [] });
+  const target = step < 0 ? trace.ids : trace.ids.slice(0, step + 1); // later tokens do not matter for this one
+  const forced = (hooks) => translator.trace(trace.source, { target, hooks, names: [] });
   const logProbability = (output) => step < 0 ? output.logProbability : logProbabilities(output)[step];
   const before = logProbability(yield* forced(null));
   const losses = [];
