@@ -42,7 +42,7 @@ const JOURNEYS = [
     await page.click("summary", "Mask source tokens");
     await page.click(".hu-token-choice button", "red");
     await addressHas(page, "masked_tokens=");
-    await page.see("h3", "After the change");
+    await page.see("h2", "After the change");
   }],
   ["site: a lesson is answered", bySite("learn.html?lesson=umbrella"), async (page) => {
     await page.click(".hu-lesson-option", "her");

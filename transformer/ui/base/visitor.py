@@ -13,6 +13,7 @@ import streamlit as st
 
 from transformer.api.addresses import network
 from transformer.api.visitors import COOKIE, ID, new_id
+from transformer.ui.base.streamlit_fixes.checks import is_in_session
 
 _KEY = "visitor"
 
@@ -37,7 +38,10 @@ def address_hash() -> str:
 
 
 def ensure_id() -> str:
-    """Return this visitor's id; without a cookie a new one that lasts as long as the session."""
+    """Return this visitor's id; without a cookie a new one that lasts as long as the session; ""
+    outside of a session."""
+    if not is_in_session():
+        return ""
     visitor_id = current_id() or new_id()
     st.session_state[_KEY] = visitor_id
     return visitor_id

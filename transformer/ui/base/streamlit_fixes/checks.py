@@ -1,8 +1,11 @@
-"""Checks that Streamlit still has the methods and attributes that a fix relies on."""
+"""Checks that Streamlit still has the methods and attributes that a fix relies on, and whether a
+visitor's session calls."""
 
 from __future__ import annotations
 
 import inspect
+
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 
 def changed_signatures(owner: type, **methods: str) -> list[str]:
@@ -20,3 +23,9 @@ def missing_attributes(owner: type, *names: str) -> list[str]:
     code = inspect.unwrap(owner.__init__).__code__  # type: ignore[misc]
     existing = {*dir(owner), *code.co_names, *code.co_consts}
     return [f"{owner.__name__}.{name} is missing" for name in names if name not in existing]
+
+
+def is_in_session() -> bool:
+    """Whether a visitor's script run calls this; what Streamlit offers outside of one prints
+    warnings, as when a site is written."""
+    return get_script_run_ctx(suppress_warning=True) is not None
