@@ -33,7 +33,8 @@ def without_invisible(text: str) -> str:
 def normalised(text: str) -> str:
     """Return the text as most models read it: NFKC, with single spaces and nothing invisible. Two
     sources that are equal after this are one source."""
-    return " ".join(unicodedata.normalize("NFKC", without_invisible(text)).split())
+    visible = without_invisible(text).replace("\u200b", " ")
+    return " ".join(unicodedata.normalize("NFKC", visible).split())
 
 
 def is_blank(text: str) -> bool:

@@ -11,14 +11,18 @@ test("pairs with an equal source are held out together", () => {
     "decomposed": numbers.flatMap((n) => [[`café ${n}`, "oui"], [`cafe\u0301 ${n}`, "oui"]]),
     "frequent": numbers.flatMap((n) => [[`see ${n}`, "x"], ["yes", "oui"]]),
     "few": [["yes", "oui"], ["yes", "ouais"], ["no", "non"]],
-    "invisible": numbers.flatMap((n) => [[`see ${n}`, "x"], [`se\u2060e\ufe0f ${n}`, "x"], [`see\u00a0${n}`, "x"]]),
+    "invisible": numbers.flatMap((
+      n,
+    ) => [[`see ${n}`, "x"], [`se\u2060e\ufe0f ${n}`, "x"], [`see\u00a0${n}`, "x"], [`see\u200b${n}`, "x"]]),
     "wide": numbers.flatMap((n) => [[`see ${n}`, "x"], [`ｓｅｅ ${n}`, "x"], [`see  ${n} `, "x"]]),
   };
   for (const [name, train] of Object.entries(sets)) {
     const data = makeData(/** @type {any} */ ({ task: "own", options: {} }), { train });
     const sources = (part) =>
       part.map(({ src }) =>
-        src.map((id) => data.symbols[id]).join(" ").replace(/[\u2060\ufe0f]/g, "").normalize("NFKC")
+        src.map((id) => data.symbols[id]).join(" ").replace(/[\u2060\ufe0f]/g, "").replaceAll("\u200b", " ").normalize(
+          "NFKC",
+        )
       );
     const [held, trained] = [new Set(sources(data.valid)), new Set(sources(data.train))];
     assert.ok(held.size > 0 && trained.size > 0, name);

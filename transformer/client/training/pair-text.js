@@ -217,4 +217,4 @@ export const symbolsOf = (sentence) => normalised(sentence).match(SYMBOL) ?? [];
 
 // Without characters that nobody sees, and with one spelling of what looks the same, as in transformer/text/visible.py.
 /** @param {string} text */
-export const normalised = (text) => withoutInvisible(text).normalize("NFKC");
+export const normalised = (text) => withoutInvisible(text).replaceAll("\u200b", " ").normalize("NFKC");
