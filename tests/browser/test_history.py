@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import navigation, open_depth, wait_for_address
 from tests.browser.conftest import NewPage
@@ -11,6 +11,30 @@ from tests.browser.test_depths import wait_for_depth
 from tests.live_app import wait_for_script_run, wait_until
 
 TEXT = "I sleep."
+RECORD_ADDRESSES = """() => {
+  window.addresses = new Set();
+  document.addEventListener("heads-up-moved", () => window.addresses.add(location.href));
+}"""
+
+
+def check_addresses_on_the_way(page: Page, app: str) -> None:
+    """The address is that of a page with its own fields at any time, so that a reload opens it."""
+    page.evaluate(RECORD_ADDRESSES)
+    navigation(page).get_by_role("link", name="Try", exact=True).click()
+    fields = {"model": "en-fr", "text": TEXT}
+    wait_for_address(page, "/", **fields)
+    open_depth(page, "Switch off")
+    wait_for_depth(page, "Switch off", TEXT)
+    navigation(page).get_by_role("link", name="Research", exact=True).click()
+    wait_for_address(page, "/research", **fields)
+    with_depth = [url for url in page.evaluate("[...addresses]") if "depth=" in url]
+    assert with_depth
+    assert all(url.startswith(f"{app}/?") for url in with_depth)
+    page.go_back()
+    wait_for_depth(page, "Switch off", TEXT)
+    for path in ("/", "/research"):
+        page.go_back()
+        wait_for_address(page, path, **fields)
 
 
 def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPage) -> None:
@@ -53,6 +77,7 @@ def test_going_back_restores_depths_and_pages(bundled_app: str, new_page: NewPag
         navigation(page).get_by_role("link", name=name, exact=True).click()
         wait_for_address(page, path, **fields)
         assert page.evaluate("history.length") == entries + number
+    check_addresses_on_the_way(page, bundled_app)
     page.go_back()
     wait_for_address(page, "/inside", **fields)
     page.go_back()

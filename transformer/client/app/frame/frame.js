@@ -9,7 +9,7 @@ import { button, copyText, el, replaceChanged, wordsNode } from "../../common/ba
 import { splitAddress } from "../../common/address.js";
 import { noteLeaving } from "../../common/mount.js";
 import { currentPlace, onOpenPlace, onPlace, openPlace, setPages, sharedFields } from "../../common/open.js";
-import { addOneEntryPerAction } from "./history.js";
+import { addOneEntryPerAction, noteOtherPage } from "./history.js";
 import { truncated } from "../../common/naming.js";
 import { keepWords } from "./kept-words.js";
 import { disableAfterReconnect } from "./reconnect.js";
@@ -112,6 +112,7 @@ export function frameView(root, report, reportAlways) {
   function leaveFor(place) {
     reportAlways({ ...place, origin: clipped(currentPlace()) });
     noteLeaving();
+    if (place.page !== data.page) noteOtherPage();
   }
 
   // Streamlit's links would send messages of their own, which a choice on the page that is left would undo.
