@@ -8,12 +8,24 @@ import { announceMoves } from "../../common/open.js";
 
 const ACTIONS = ["pointerdown", "click", "keydown"]; // assistive technology sends clicks alone
 
-let isInstalled = false;
-let leftPath = ""; // path of the page that is left for another one
+const MAX_OPENING_MS = 5000; // until a page that was asked for counts as not opened
 
-// Another page was asked for.
+let isInstalled = false;
+let [isOpening, timer] = [false, 0]; // whether another page was asked for and is not there yet
+
 export function noteOtherPage() {
-  leftPath = location.pathname;
+  isOpening = true;
+  clearTimeout(timer);
+  timer = setTimeout(endOpening, MAX_OPENING_MS);
+}
+
+const endOpening = () => (isOpening = false);
+
+// Whether Streamlit writes these parameters for the page that it opens; it passes an empty object.
+function isForNextPage(state, url) {
+  if (!isOpening || JSON.stringify(state) !== "{}") return false;
+  const { pathname, search } = new URL(String(url ?? ""), location.href);
+  return pathname === location.pathname && search !== "";
 }
 
 export function addOneEntryPerAction() {
@@ -21,15 +33,20 @@ export function addOneEntryPerAction() {
   isInstalled = true;
   announceMoves();
   let hasEntry = false; // whether there is an entry for the last action
-  const push = history.pushState.bind(history);
-  history.pushState = (...entry) => {
-    const url = new URL(String(entry[2] ?? ""), location.href);
-    const isOfStreamlit = JSON.stringify(entry[0]) === "{}";
-    if (isOfStreamlit && url.pathname === leftPath && url.search) return;
-    if (url.pathname !== leftPath) leftPath = "";
-    if (hasEntry) history.replaceState(...entry);
-    else push(...entry);
-    hasEntry = true;
+  const [push, replace] = [history.pushState.bind(history), history.replaceState.bind(history)];
+  history.replaceState = (state, title, url) => {
+    if (!isForNextPage(state, url)) replace(state, title, url);
   };
-  for (const name of ACTIONS) document.addEventListener(name, () => (hasEntry = false), true);
+  history.pushState = (state, title, url) => {
+    if (isForNextPage(state, url)) return;
+    if (hasEntry) replace(state, title, url);
+    else push(state, title, url);
+    hasEntry = true;
+    if (JSON.stringify(state) === "{}") endOpening();
+  };
+  const begin = () => {
+    hasEntry = false;
+    endOpening();
+  };
+  for (const name of ACTIONS) document.addEventListener(name, begin, true);
 }

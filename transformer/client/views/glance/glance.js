@@ -43,7 +43,7 @@ export function glanceView(root, report, address = browserAddress) {
   let pointedHead = /** @type {Head | null} */ (null); // in the strip; its bands are drawn instead of the shown head's
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField({
-    onInput: () => data && writeText(data.off), // at once, so that a reload keeps it
+    onInput: () => data && writeText(offNow()), // at once, so that a reload keeps it
     onText: () => requestTranslation(),
     onDepth: (depth) => report({ depth }),
     isIdle: () => Boolean(data?.words) && pendingText === null,
@@ -71,7 +71,7 @@ export function glanceView(root, report, address = browserAddress) {
 
   // Request a translation of the text in the field. The alternatives of every word are requested afterwards: they take
   // longer than the translation.
-  function requestTranslation({ prefix = [], off = data.off, withAlternatives = false } = {}) {
+  function requestTranslation({ prefix = [], off = offNow(), withAlternatives = false } = {}) {
     clearTimeout(alternativesTimer);
     number += 1;
     pendingText = withAlternatives ? pendingText : field.area.value;
@@ -90,6 +90,9 @@ export function glanceView(root, report, address = browserAddress) {
       with_alternatives: withAlternatives,
     });
   }
+
+  // Those of the address: another depth may have changed them since the last answer.
+  const offNow = () => address.params().get("off") ?? "";
 
   // The address has the heads that are off, and the text of the field unless it is empty. No word of another translation
   // is explained.
