@@ -24,6 +24,24 @@ def head(page: Page, name: str) -> Locator:
     return page.locator(f".hu-switchboard [role=switch][data-head='{name}']")
 
 
+def check_bars(page: Page, app: str) -> None:
+    """The bars of the probabilities are as long as their numbers say, also those near 100%."""
+    page.goto(f"{app}/?depth=off&off=c5.2")
+    page.locator(".hu-before-after td").first.wait_for()
+    bars = page.evaluate(
+        """() => [...document.querySelectorAll("*")].map((node) => node.shadowRoot)
+          .flatMap((root) => [...(root?.querySelectorAll(".hu-before-after td") ?? [])])
+          .map((cell) => [
+            cell.querySelector(".hu-share").getBoundingClientRect().width,
+            parseFloat(cell.querySelector(".hu-share-number").textContent),
+          ])"""
+    )
+    longest, most = max(bars, key=lambda bar: bar[1])
+    assert longest > 0
+    for length, percent in bars:
+        assert abs(length - longest * percent / most) <= 1 + 0.002 * longest  # pixels; rounding
+
+
 def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_until(
         page,
@@ -33,7 +51,9 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_for_script_run(page)
 
 
-def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(app: str, page: Page) -> None:
+def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(
+    app: str, bundled_app: str, page: Page
+) -> None:
     open_switches(app, page)
     expect(page.get_by_text("Switch off a head below")).to_be_visible()
     for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page reruns
@@ -84,3 +104,4 @@ def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(app: str, page:
         page.keyboard.press(key)
     wait_until(page, "() => /row=1&column=1/.test(location.search)")
     wait_for_script_run(page)
+    check_bars(page, bundled_app)

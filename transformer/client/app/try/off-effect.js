@@ -109,7 +109,7 @@ function drawProbabilities(table, rows, lang) {
     el(
       "td",
       { title: `${name}: ${texts[i][name]}` },
-      el("span", { class: `hu-share hu-share-${name}`, style: `width: ${(100 * rows[i][name]).toFixed(2)}%` }),
+      el("span", { class: `hu-share hu-share-${name}`, style: `--share: ${rows[i][name].toFixed(4)}` }),
       el("span", { class: "hu-share-number" }, texts[i][name]),
     );
   table.replaceChildren(
