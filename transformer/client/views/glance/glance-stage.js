@@ -7,6 +7,7 @@ import { mistakeIn } from "./glance-least.js";
 import { bandsOf, leastCertain, strongest } from "./glance-playback.js";
 import { bandPath, textLinesOf } from "./band-path.js";
 
+const SIZES = ["xl", "l", "m", "s"]; // of the words, the largest first
 const fontSizeFor = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
 const BAND_WIDTHS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
 const WRAPPED_BAND_WIDTH = 7; // the same where lines wrap and bands pass between words
@@ -37,9 +38,6 @@ export function makeGlanceStage({ go, onHover }) {
 
   // Show another translation.
   function set(content) {
-    const maxWords = Math.max(content.source.length, content.words.length);
-    size = fontSizeFor(maxWords);
-    node.dataset.letters = size;
     hovered = null;
     rows.source.label.textContent = content.languages[0] ? content.reads : "Input";
     rows.target.label.textContent = content.languages[1] ? content.writes : "Output";
@@ -110,9 +108,22 @@ export function makeGlanceStage({ go, onHover }) {
     tiles[row][i]?.focus();
   }
 
+  // Words become smaller before they wrap; if that does not help, they wrap in their usual size.
+  function fitWords() {
+    const usual = fontSizeFor(Math.max(data.source.length, data.words.length));
+    const wraps = (words) => words.at(-1)?.offsetTop > words[0]?.offsetTop;
+    const fits = (letters) => {
+      node.dataset.letters = letters;
+      return !wraps(tiles.source) && !wraps(tiles.target);
+    };
+    size = SIZES.slice(SIZES.indexOf(usual)).find(fits) ?? usual;
+    node.dataset.letters = size;
+  }
+
   // Compute the bands' paths, after the words have been laid out.
   function layoutBands() {
     if (!data || !node.isConnected || !node.clientWidth) return;
+    fitWords();
     node.classList.toggle("hu-low", node.offsetHeight < innerHeight * MAX_STICKY_SHARE);
     const frame = node.getBoundingClientRect();
     const box = (element) => {
