@@ -44,7 +44,7 @@ function tableNodes({ caption, columns, rows }) {
   const table = el(
     "table",
     {},
-    el("caption", {}, caption),
+    el("caption", { translate: "no" }, caption),
     el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, cell(name))))),
     el(
       "tbody",

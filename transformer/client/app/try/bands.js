@@ -105,14 +105,15 @@ export function homePage(container, context) {
     if (!isBands) return context.draw();
     askedKey = keyOf(text, off);
     const requestNumber = requestCount;
+    const isOutdated = () => requestNumber !== requestCount || !container.isConnected; // the page may be left already
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
-      if (requestNumber !== requestCount) return;
+      if (isOutdated()) return;
       if (!reply) return endAsking();
       const { aligner } = context.modelInfo;
       lastTranslation = unpackGlance(reply, { text, prefix, off, has_alternatives: with_alternatives, aligner });
     } catch (error) {
-      if (requestNumber !== requestCount) return;
+      if (isOutdated()) return;
       const message = error.isLoadError ? "" : error.message;
       lastTranslation = { ...lastTranslation, off, problem: message };
       if (error.isLoadError) askedKey = ""; // ask again when the model can be loaded
