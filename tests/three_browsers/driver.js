@@ -8,6 +8,7 @@ const PATHS = { chromium: "/usr/bin/chromium", firefox: "/usr/bin/firefox-esr" }
 const MINI_BROWSER = "/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser";
 const TIMEOUT_MS = 90_000;
 const POLL_MS = 100;
+const ABORTED = "status=2152398850"; // Firefox about a font of a page that was left while it loaded (NS_BINDING_ABORTED)
 
 // Runs in the page: the visible elements that a selector finds and whose name has this text.
 const FIND = `(selector, name) => {
@@ -66,7 +67,9 @@ async function puppeteerPage(name) {
   const page = await browser.newPage();
   await page.setViewport({ width: 1366, height: 768 });
   const errors = [];
-  page.on("pageerror", (error) => errors.push(error.message));
+  page.on("pageerror", ({ message }) => {
+    if (!message.includes(ABORTED)) errors.push(message);
+  });
   return {
     errors: () => errors,
     goto: (address) => page.goto(address, { waitUntil: "load", timeout: TIMEOUT_MS }),
