@@ -132,6 +132,7 @@ async function run(name) {
     if (isMethods) await click(closed);
     return clicking("method", "[data-method]", ({ method }) => ({ fields: { method } }))();
   };
+  const opened = ({ page }) => ({ isMove: true, page });
   const moving = (name, move) => async () => {
     await move();
     return { name, isMove: true };
@@ -170,8 +171,8 @@ async function run(name) {
     [2, choosing("head", ".hu-off-part > .hu-line select")],
     [1, clicking("restore", ".hu-live-form .hu-button:not([disabled])")],
     [3, chooseMethod],
-    [6, clicking("page", ".hu-pages a[data-page=''], .hu-pages a[data-page=learn]", () => ({ isMove: true }))],
-    [4, clicking("page", ".hu-pages a[data-page=inside], .hu-pages a[data-page=glossary]", () => ({ isMove: true }))],
+    [6, clicking("page", ".hu-pages a[data-page=''], .hu-pages a[data-page=learn]", opened)],
+    [4, clicking("page", ".hu-pages a[data-page=inside], .hu-pages a[data-page=glossary]", opened)],
     [6, moving("back", () => page.evaluate("history.back()"))],
     [4, moving("forward", () => page.evaluate("history.forward()"))],
     [1, moving("reload", () => page.reload())],
@@ -186,7 +187,8 @@ async function run(name) {
   function wantedAfter(actions) {
     const wanted = { fields: {}, heads: {} };
     for (const { fields = {}, heads = {}, isMove } of actions) {
-      if (isMove) return { fields: {}, heads: {} };
+      // The next action has to wait until a page is there.
+      if (isMove) return { fields: {}, heads: {}, page: actions.at(-1).page };
       Object.assign(wanted.fields, fields);
       Object.assign(wanted.heads, heads);
       if (wanted.fields.text !== undefined) delete wanted.fields.pin; // it would be another word
@@ -194,8 +196,9 @@ async function run(name) {
     return wanted;
   }
 
-  function lostChanges(address, { fields: wantedFields, heads }) {
-    const { fields } = placeOf(address, expected.app);
+  function lostChanges(address, { fields: wantedFields, heads, page: wantedPage }) {
+    const { page, fields } = placeOf(address, expected.app);
+    if (wantedPage !== undefined && page !== wantedPage) return [`the page “${wantedPage}” is not open`];
     const off = headCodes(fields.off);
     const changed = Object.entries(wantedFields).filter(([name, value]) =>
       (fields[name] ?? DEFAULTS[name] ?? "") !== (value.trim?.() ? value : DEFAULTS[name] ?? value)
