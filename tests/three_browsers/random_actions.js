@@ -191,7 +191,8 @@ async function run(name) {
       if (isMove) return { fields: {}, heads: {}, page: actions.at(-1).page };
       Object.assign(wanted.fields, fields);
       Object.assign(wanted.heads, heads);
-      if (wanted.fields.text !== undefined) delete wanted.fields.pin; // it would be another word
+      if (fields.text !== undefined || fields.depth !== undefined) delete wanted.fields.pin; // it would be another word
+      if (fields.depth !== undefined) delete wanted.fields.view; // each depth has its own
     }
     return wanted;
   }
