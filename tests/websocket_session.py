@@ -63,7 +63,6 @@ class Session:
         text: all text of the page after the last script run.
         received: bytes of all messages so far.
         query: the part of the URL after "?".
-        displayed: the page that a browser would display when it sends a message; None sends none.
         socket: the connection, to send other messages.
     """
 
@@ -75,7 +74,6 @@ class Session:
             open_socket(address, "/_stcore/stream", visitor)
         )
         self.address, self.page, self.query = address, page, query
-        self.displayed: str | None = None
         self.widgets: dict[str, WidgetState] = {}
         self.elements: dict[tuple[str, str], Any] = {}
         self.text = ""
@@ -105,8 +103,6 @@ class Session:
         message.rerun_script.query_string = self.query
         message.rerun_script.page_name = self.page
         message.rerun_script.widget_states.widgets.extend(self.widgets.values())
-        if self.displayed is not None:
-            message.rerun_script.context_info.url = f"{self.address}/{self.displayed}"
         start = time.perf_counter()
         self.socket.send(message.SerializeToString())
         self._receive()
