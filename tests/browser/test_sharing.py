@@ -85,6 +85,8 @@ def test_a_link_opens_the_same_view_in_another_browser_and_needs_no_clipboard(
         expect(second.get_by_role("tab", selected=True)).to_be_visible()
         wait_for_script_run(second)
         assert address(second) == address(first)
+        for page in (first, second):
+            expect(page.locator(".hu-explorer")).not_to_contain_text("Loading", use_inner_text=True)
         displayed = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
         assert displayed[0] == displayed[1], f"{first.url} shows something else"
 
