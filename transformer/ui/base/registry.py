@@ -67,14 +67,19 @@ def page_name(file: str, depth: str = "") -> str:
 
 
 def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
-    """Parse the parameters of an address; return the values and one sentence for each problem."""
+    """Parse the parameters of an address; return the values and one sentence for each problem.
+
+    A field of another page is no problem: after a reload, Streamlit may send the parameters of the
+    page that the visitor goes back from.
+    """
     view_type = PAGES[file].view
     values: Values = {View.__name__: {}, view_type.__name__: {}}
     problems: list[str] = []
     for name, text in params.items():
         field = view_type.fields().get(name)
         if field is None or not field.linked:
-            problems.append(f'The address has the field "{name}", which this page does not have.')
+            if not any(name in page.view.own() for page in PAGES.values()):
+                problems.append(f'The address has the field "{name}", which this page does not have.')
             continue
         owner = view_type if name in view_type.own() else View
         try:
