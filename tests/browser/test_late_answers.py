@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
 from tests.browser.home_page import open_home, tile
-from tests.live_app import wait_until
+from tests.live_app import wait_for_script_run, wait_until
 
 SENTENCE = "I sleep."
 ALTERNATIVES_MS = 600
@@ -100,6 +100,47 @@ def check_a_pressed_button_while_an_answer_arrives(page: Page, app: str) -> None
     expect(card).to_contain_text("Lesson 5")
 
 
+ARROWS_AND_BACK = """(node) => {
+  node.focus();
+  for (let step = 0; step < 3; step++) {
+    node.getRootNode().activeElement.dispatchEvent(
+      new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, composed: true }),
+    );
+  }
+  history.back();
+}"""
+REPORT_MS = 500
+"""Longer than the explorer waits before it writes the last of several changes into the address."""
+
+
+def check_going_back_from_a_head(page: Page, app: str) -> None:
+    """The last of several arrow keys is not written into the address of the page before."""
+    page.goto(f"{app}/?depth=steps&text={SENTENCE}&layer=0&head=0")
+    page.locator(".hu-steps").wait_for()
+    open_depth(page, "All heads")
+    selected = page.locator(".hu-mosaic [tabindex='0']").first
+    selected.wait_for()
+    before = page.evaluate("location.search")
+    selected.evaluate(ARROWS_AND_BACK)
+    expect(page.locator(".hu-steps")).to_be_visible()
+    page.wait_for_timeout(REPORT_MS)
+    assert "layer=0&head=0" in page.evaluate("location.search"), before
+
+
+def check_two_pages_at_once(page: Page, app: str) -> None:
+    """The last of two links is followed, also if it is that of the page that is still open."""
+    open_home(page, app)
+    page.locator(".hu-pages").evaluate(
+        """(links) => {
+          for (const page of ["glossary", ""]) links.querySelector(`[data-page="${page}"]`).click();
+        }"""
+    )
+    page.wait_for_timeout(2000)
+    wait_for_script_run(page)
+    expect(page.locator(".hu-pages a[aria-current]")).to_have_text("Try")
+    expect(page.get_by_label("English")).to_be_visible()
+
+
 def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     check_another_answer_first(page, bundled_app)
@@ -107,3 +148,5 @@ def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> 
     check_an_erased_sentence(page, bundled_app)
     check_going_back_while_a_text_is_translated(page, bundled_app)
     check_a_pressed_button_while_an_answer_arrives(page, bundled_app)
+    check_going_back_from_a_head(page, bundled_app)
+    check_two_pages_at_once(page, bundled_app)

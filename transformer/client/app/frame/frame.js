@@ -22,6 +22,7 @@ export function frameView(root, report, reportAlways) {
   /** @type {{ page: string, name: string, depths: Record<string, string>, pages: [string, string][], large: boolean }} */
   let data = { page: "", name: "", depths: {}, pages: [], large: false };
   let timer = 0;
+  let askedPage = ""; // the page that was asked for last, or this one
   const links = el("nav", { class: "hu-pages", "aria-label": "Pages" });
   const larger = button("Larger", () => report({ large: !data.large }), {
     class: "hu-button hu-larger",
@@ -40,7 +41,7 @@ export function frameView(root, report, reportAlways) {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      if (path !== data.page) openPlace(path, null);
+      if ([data.page, askedPage, currentPlace().page].some((page) => path !== page)) openPlace(path, null);
       else if (path) openPlace(path, sharedFields()); // from a part of this page to its beginning
     });
     return link;
@@ -89,6 +90,7 @@ export function frameView(root, report, reportAlways) {
 
   function show(shown) {
     data = shown;
+    askedPage = data.page;
     setPages(data.pages.map(([path]) => path));
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
     larger.setAttribute("aria-pressed", String(data.large));
@@ -112,6 +114,7 @@ export function frameView(root, report, reportAlways) {
   function leaveFor(place) {
     reportAlways({ ...place, origin: clipped(currentPlace()) });
     noteLeaving();
+    askedPage = place.page;
     if (place.page !== data.page) noteOtherPage();
   }
 

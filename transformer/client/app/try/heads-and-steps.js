@@ -120,7 +120,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
     context.write(fields);
     draw();
   }
-  return { draw, close: view.close };
+  return { draw, forgetChange: view.forgetReport, close: view.close };
 }
 
 // The explorer's state in the address. What its fields do not allow is ignored.

@@ -173,6 +173,7 @@ export async function openTry(container, options) {
   const arrive = () => {
     problems.replaceChildren();
     home.forgetTyped();
+    for (const page of pages.values()) page.forgetChange?.();
     checkAddress();
     draw(true);
   };

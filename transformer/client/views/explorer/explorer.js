@@ -151,7 +151,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   /** @param {Partial<State>} start */
   function open(start) {
     if (!state) return;
-    clearTimeout(reportTimer);
+    forgetReport();
     state = startState(store.sides[0], { ...defaults, size: state.size, ...start }, getNotices);
     redraw();
   }
@@ -164,11 +164,23 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
 
   // A single change is reported at once.
   function scheduleReport() {
-    clearTimeout(reportTimer);
+    forgetReport();
     const isSingle = performance.now() - lastReport > REPORT_DELAY_MS;
     lastReport = performance.now();
     if (isSingle) report(state, defaults);
-    else reportTimer = setTimeout(() => report(state, defaults), REPORT_DELAY_MS);
+    else reportTimer = setTimeout(reportNow, REPORT_DELAY_MS);
+  }
+
+  // Report the last change before something else happens.
+  function reportNow() {
+    if (!reportTimer) return;
+    forgetReport();
+    report(state, defaults);
+  }
+
+  function forgetReport() {
+    clearTimeout(reportTimer);
+    reportTimer = 0;
   }
 
   // Draw this state at once, keeping the reader's own size and exactness.
@@ -223,6 +235,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   });
 
   const endResize = listenForResize(frame, redraw);
+  document.addEventListener("click", reportNow, true);
 
   return {
     show,
@@ -233,11 +246,13 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
       redraw();
     },
     open,
+    forgetReport, // of a place that the visitor has left
     store,
     ctx,
     close: () => {
       endResize();
-      clearTimeout(reportTimer);
+      document.removeEventListener("click", reportNow, true);
+      forgetReport();
       exportMenu.close();
       dataTable.close();
       for (const openView of openViews.values()) openView.close?.();
