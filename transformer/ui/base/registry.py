@@ -79,7 +79,9 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
         field = view_type.fields().get(name)
         if field is None or not field.linked:
             if not any(name in page.view.own() for page in PAGES.values()):
-                problems.append(f'The address has the field "{name}", which this page does not have.')
+                problems.append(
+                    f'The address has the field "{name}", which this page does not have.'
+                )
             continue
         owner = view_type if name in view_type.own() else View
         try:

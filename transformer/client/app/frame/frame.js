@@ -17,12 +17,16 @@ import { disableAfterReconnect } from "./reconnect.js";
 const MESSAGE_MS = 6000; // until the message disappears
 const MAX_VALUE = 20_000; // characters of a field of a place, as many as a sentence may have
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
+const MAX_ASKED_MS = 10_000; // until a place that was asked for counts as not opened
+
+/** @type {{ message: any, page: string, from: string, since: number } | null} */
+let asked = null; // the place that was asked for last, on which page, until it is open
+addEventListener("popstate", () => asked = null);
 
 export function frameView(root, report, reportAlways) {
   /** @type {{ page: string, name: string, depths: Record<string, string>, pages: [string, string][], large: boolean }} */
   let data = { page: "", name: "", depths: {}, pages: [], large: false };
   let timer = 0;
-  let askedPage = ""; // the page that was asked for last, or this one
   const links = el("nav", { class: "hu-pages", "aria-label": "Pages" });
   const larger = button("Larger", () => report({ large: !data.large }), {
     class: "hu-button hu-larger",
@@ -41,7 +45,8 @@ export function frameView(root, report, reportAlways) {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      if ([data.page, askedPage, currentPlace().page].some((page) => path !== page)) openPlace(path, null);
+      const pages = [data.page, asked?.page ?? data.page, currentPlace().page];
+      if (pages.some((page) => path !== page)) openPlace(path, null);
       else if (path) openPlace(path, sharedFields()); // from a part of this page to its beginning
     });
     return link;
@@ -90,7 +95,7 @@ export function frameView(root, report, reportAlways) {
 
   function show(shown) {
     data = shown;
-    askedPage = data.page;
+    askAgain();
     setPages(data.pages.map(([path]) => path));
     document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
     larger.setAttribute("aria-pressed", String(data.large));
@@ -111,10 +116,20 @@ export function frameView(root, report, reportAlways) {
     return true;
   }, true);
 
+  // A place that was asked for on a page that the server had left already may be lost with that page.
+  function askAgain() {
+    if (asked?.page === data.page || performance.now() - asked?.since > MAX_ASKED_MS) asked = null;
+    else if (asked && asked.from !== data.page) {
+      asked.from = data.page;
+      reportAlways(asked.message);
+    }
+  }
+
   function leaveFor(place) {
-    reportAlways({ ...place, origin: clipped(currentPlace()) });
+    const message = { ...place, origin: clipped(currentPlace()) };
+    reportAlways(message);
     noteLeaving();
-    askedPage = place.page;
+    asked = { message, page: place.page, from: data.page, since: performance.now() };
     if (place.page !== data.page) noteOtherPage();
   }
 
