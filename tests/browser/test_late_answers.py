@@ -127,6 +127,18 @@ def check_going_back_from_a_head(page: Page, app: str) -> None:
     assert "layer=0&head=0" in page.evaluate("location.search"), before
 
 
+def check_a_pinned_word_while_typing(page: Page, app: str) -> None:
+    """A pinned word stays while the sentence around it changes, and goes with the word itself."""
+    page.goto(f"{app}/?depth=heads&text={SENTENCE}")
+    page.locator(".hu-pinword", has_text="sleep").click()
+    pressed = page.locator(".hu-pinword[aria-pressed=true]")
+    for text, pinned in (("I sleep well.", "sleep"), ("I read well.", "")):
+        page.locator(".hu-glance textarea").fill(text)
+        expect(page.locator(".hu-pins")).to_contain_text(text.split()[1])
+        expect(page.locator(".hu-pins")).to_contain_text("well")
+        expect(pressed).to_have_text([pinned] if pinned else [])
+
+
 def check_two_pages_at_once(page: Page, app: str) -> None:
     """The last of two links is followed, also if it is that of the page that is still open."""
     open_home(page, app)
@@ -149,4 +161,5 @@ def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> 
     check_going_back_while_a_text_is_translated(page, bundled_app)
     check_a_pressed_button_while_an_answer_arrives(page, bundled_app)
     check_going_back_from_a_head(page, bundled_app)
+    check_a_pinned_word_while_typing(page, bundled_app)
     check_two_pages_at_once(page, bundled_app)

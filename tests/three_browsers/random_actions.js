@@ -186,12 +186,13 @@ async function run(name) {
   // What the address must have after these actions; after another page, only what the picture shows is compared.
   function wantedAfter(actions) {
     const wanted = { fields: {}, heads: {} };
+    const hasOtherText = actions.some(({ fields }) => fields?.text !== undefined);
     for (const { fields = {}, heads = {}, isMove } of actions) {
       // The next action has to wait until a page is there.
       if (isMove) return { fields: {}, heads: {}, page: actions.at(-1).page };
       Object.assign(wanted.fields, fields);
       Object.assign(wanted.heads, heads);
-      if (fields.text !== undefined || fields.depth !== undefined) delete wanted.fields.pin; // it would be another word
+      if (hasOtherText || fields.depth !== undefined) delete wanted.fields.pin; // it may be another word
       if (fields.depth !== undefined) delete wanted.fields.view; // each depth has its own
     }
     return wanted;

@@ -14,6 +14,7 @@ import { makeControls } from "../../common/options.js";
 import { TERMS } from "../../common/terms.js";
 import { makeMarks } from "./marks-line.js";
 import { makePins } from "./pins-panel.js";
+import { pinnedWord } from "./pins.js";
 import { makeDataTable } from "../../common/data-table.js";
 import { makeStore } from "./store.js";
 import { makeNotableHeads } from "./notable-heads.js";
@@ -124,6 +125,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   /** @param {Uint8Array} bytes @param {any} [registerParts] @param {string[][]} [languages] */
   function show(bytes, registerParts = null, languages = []) {
     const previousSource = store.sides[0]?.source;
+    const pinned = state?.pin ? pinnedWord(store.sides[0], state.pin) : null;
     const { header, isSameTrace } = store.load(bytes, languages);
     registerParts?.(store, header);
     const [side] = store.sides;
@@ -133,7 +135,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
       visitNumber = header.visit;
       state = startState(side, { ...header.defaults, ...header.start }, getNotices);
     } else if (state.pin && previousSource !== header.sides[0].source) {
-      set({ pin: "" }); // it would now be another word
+      if (pinnedWord(side, state.pin)?.label !== pinned?.label) set({ pin: "" }); // it would now be another word
     }
     ({ defaults, second_kind: secondKind } = header);
     const names = new Set(store.sides.flatMap(({ trace }) => trace.kinds.flatMap((kind) => measureNames(trace, kind))));
