@@ -6,12 +6,10 @@
     result.heads("cross")       # (layers, heads)
     result.removed("cross")     # the actual change when that head is ablated at this position
 
-The decoder's residual stream is a sum and the logits are its last state times the embeddings, so
-the share of every sublayer can be computed (Elhage et al. 2021, "A Mathematical Framework for
-Transformer Circuits"; later called direct logit attribution). Here each sum is followed by a
-LayerNorm (section 3.1 of the paper: post-norm), which is not linear. With the standard deviation of
-this pass held fixed it becomes linear (as Kobayashi et al. 2021, arXiv:2109.07152, do for BERT): it
-subtracts a mean and multiplies. Two things follow:
+The logits are the decoder's last state times the embeddings, and that state is a sum of parts
+(`residual_parts`, with the standard deviation of every LayerNorm held fixed), so the share of every
+sublayer can be computed (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits";
+later called direct logit attribution):
 
 - All parts together sum exactly to the logit; a single part is what it would add if it did not
   change any standard deviation.
@@ -24,8 +22,8 @@ token's logit minus the mean of all logits.
 
 from __future__ import annotations
 
+import dataclasses
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,17 +33,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.analysis.attribution.norms import (
-    add_and_norm,
-    attention_module,
-    check_same_model,
-    to_array,
-)
+from transformer.analysis.attribution.norms import check_same_model, to_array
+from transformer.analysis.attribution.residual_parts import residual_parts
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.measures.kinds import AttentionKind, Head
 from transformer.model import Transformer
-from transformer.model.layers import FeedForward
 
 Numbers = npt.NDArray[np.float64]
 KINDS: dict[AttentionKind, str] = {"decoder": "self_attn", "cross": "cross_attn"}
@@ -60,9 +53,10 @@ class DirectLogits:
     Attributes:
         value: the logit minus the mean of all logits, or minus that of the other token.
         table: a row for each "embedding", "position", head ("decoder", "cross"), "ffn" and "bias"
-            (what the LayerNorms, W^O and the logits add); layer and head are -1 for parts without
-            one; the column "adds" sums to `value`; "removed" is the drop of the value when a head
-            is ablated at this position, including indirect effects, and NaN for other parts.
+            (what all LayerNorms, W^O and the logits add), from the embedding up; layer and head
+            are -1 for parts without one; the column "adds" sums to `value`; "removed" is the drop
+            of the value when a head is ablated at this position, including indirect effects, and
+            NaN for other parts.
     """
 
     value: float
@@ -111,8 +105,10 @@ def direct_logits(
     chosen = trace.predicted_ids[_checked_position(trace, position)]
     rival_id = None if against is None else _rival_id(trace, position, against)
     direction, constant = _direction(model, chosen, rival_id)
-    records = [("bias", -1, -1, constant), *_decompose(model, trace, position, direction)]
-    table = pd.DataFrame(records[::-1], columns=["part", "layer", "head", "adds"])
+    parts = residual_parts(model, trace, "decoder")
+    table = pd.DataFrame(map(dataclasses.astuple, parts.parts), columns=["part", "layer", "head"])
+    table["adds"] = parts.vectors[:, position] @ direction
+    table.loc[table["part"] == "bias", "adds"] += constant
     value, without = (
         float(table["adds"].sum()),
         _values_without_heads(model, trace, position, rival_id),
@@ -173,49 +169,6 @@ def _direction(model: Transformer, chosen: int, against: int | None) -> tuple[Nu
         else (table[against], biases[against])
     )
     return table[chosen] - reference, float(biases[chosen] - reference_bias)
-
-
-def _decompose(
-    model: Transformer, trace: Trace, position: int, direction: Numbers
-) -> Iterator[tuple[str, int, int, float]]:
-    """Yield (part, layer, head, contribution), from the last layer down to the embedding.
-
-    The contribution is the dot product with `direction`, the gradient of the value with respect to
-    the residual stream for fixed standard deviations; it changes at every LayerNorm.
-    """
-    for layer in reversed(range(model.config.n_layers)):
-        name = f"decoder.layers.{layer}.ffn"
-        direction, added = _through_norm(model, trace, name, position, direction)
-        yield "bias", layer, -1, added
-        module = model.get_submodule(name)
-        assert isinstance(module, FeedForward)
-        yield "ffn", layer, -1, float(direction @ trace[f"{name}.hook_output"][position])
-        for kind in ("cross", "decoder"):
-            module, site = attention_module(model, trace, kind, layer)
-            direction, added = _through_norm(model, trace, site, position, direction)
-            if module.b_o is not None:
-                added += float(direction @ to_array(module.b_o))
-            yield "bias", layer, -1, added
-            head_directions = (direction @ to_array(module.w_o)).reshape(module.n_heads, -1)
-            head_outputs = trace[f"{site}.hook_heads"][:, position]
-            for head in reversed(range(module.n_heads)):
-                yield kind, layer, head, float(head_directions[head] @ head_outputs[head])
-    yield "position", -1, -1, float(direction @ trace["decoder.embed.hook_positions"][position])
-    yield "embedding", -1, -1, float(direction @ trace["decoder.embed.hook_tokens"][position])
-
-
-def _through_norm(
-    model: Transformer, trace: Trace, site: str, position: int, direction: Numbers
-) -> tuple[Numbers, float]:
-    """Return the direction before the LayerNorm after `site`, and the contribution of its shift β.
-
-    The standard deviation of this pass is held fixed.
-    """
-    norm = add_and_norm(model, site).norm
-    total = trace[f"{site}_norm.hook_sum"][position].astype(np.float64)
-    gain, shift = to_array(norm.weight), to_array(norm.bias)
-    scaled = direction * gain / np.sqrt(total.var() + norm.eps)
-    return scaled - scaled.mean(), float(direction @ shift)
 
 
 @torch.inference_mode()

@@ -17,12 +17,11 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
 
+from transformer.analysis.attribution.residual_parts import query_and_key_parts
 from transformer.inference import Trace
 from transformer.measures.kinds import AttentionKind
 from transformer.model import Transformer
-from transformer.model.attention import split_heads
 
 PARTS = ("content-content", "content-position", "position-content", "position-position")
 """The query's side first: "content-position" is the score of a query's content with a key's
@@ -131,32 +130,14 @@ def score_parts(model: Transformer, trace: Trace, kind: AttentionKind = "encoder
             "Additive scores cannot be split: unlike a dot product, v·tanh(q + k) is not a sum "
             "of parts."
         )
-    attention = getattr(model, kind).layers[0].self_attn
-    inputs = [_exact(trace[f"{kind}.embed.hook_{site}"]) for site in ("tokens", "positions")]
-    with torch.no_grad():
-        w_q, w_k = (w.detach().cpu().double() for w in (attention.w_q, attention.w_k))
-        b_q, b_k = (attention.bias(part).detach().cpu().double() for part in "qk")
-        queries = [split_heads(vectors @ w_q.T, attention.n_heads)[0] for vectors in inputs]
-        keys = [split_heads(vectors @ w_k.T, attention.n_heads)[0] for vectors in inputs]
-        key_bias_term: Tensor | float = 0.0
-        if model.config.biases:
-            query_bias, key_bias = (
-                split_heads(bias.expand_as(inputs[0]), attention.n_heads)[0] for bias in (b_q, b_k)
-            )
-            queries.append(query_bias)
-            key_bias_term = attention.score.scale * (sum(queries) * key_bias).sum(
-                dim=-1, keepdim=True
-            )
-        parts = [attention.score.scale * q @ k.transpose(-1, -2) for q in queries for k in keys]
+    queries, keys = query_and_key_parts(model, trace, kind, 0)  # embedding, position, bias
+    scale = getattr(model, kind).layers[0].self_attn.score.scale
+    by_pair = scale * np.einsum("phqd,rhkd->prhqk", queries.vectors, keys.vectors)
+    n_queries = 3 if model.config.biases else 2
     return ScoreParts(
         kind=kind,
         tokens=trace.src_tokens if kind == "encoder" else trace.tgt_tokens,
-        parts=torch.stack(parts).numpy(),
+        parts=by_pair[:n_queries, :2].reshape(-1, *by_pair.shape[2:]),
         scores=trace[f"{kind}.layers.0.self_attn.hook_scores"],
-        key_bias_term=key_bias_term.numpy() if isinstance(key_bias_term, Tensor) else key_bias_term,
+        key_bias_term=by_pair[:, 2].sum(axis=0)[..., :1],  # the same for all keys
     )
-
-
-def _exact(site: np.ndarray) -> Tensor:
-    """Return the recorded tensor of one hook in float64, with a batch dimension of 1."""
-    return torch.from_numpy(site.astype(np.float64))[None]
