@@ -4,10 +4,10 @@ claims to be."""
 from __future__ import annotations
 
 import pytest
-import torch
 from torch import Tensor
 
-from tests.analysis.small_models import randomized, trace_logits
+from tests.analysis.attribution.frozen_pass import LOGITS, FrozenPass
+from tests.analysis.small_models import trace_logits
 from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
 from transformer.hooks import HookFn
 from transformer.inference.trace import Trace
@@ -50,68 +50,15 @@ def test_the_parts_sum_to_the_logit(model: Transformer, trace: Trace, position: 
 def test_a_direct_effect_is_the_derivative_with_fixed_layer_norms(
     model: Transformer, trace: Trace
 ) -> None:
-    """Computed differently: hooks freeze every LayerNorm's deviation and close the paths above the
-    head's layer, and the head is scaled by finite differences, in double precision."""
-    position, step = 3, 1e-4
-    exact = randomized(model).double()
-    names = [
-        n for n in exact.hook_names if n.startswith("decoder") and n.endswith("_norm.hook_sum")
-    ]
-    sublayer_outputs = [
-        n
-        for n in exact.hook_names
-        if n.startswith("decoder.layers") and n.endswith(("attn.hook_output", "ffn.hook_output"))
-    ]
-    clean: dict[str, Tensor] = {}
-    logits(
-        exact, trace, {n: lambda x, n: clean.update({n: x}) for n in [*names, *sublayer_outputs]}
-    )
-
-    def value_with_scaled_head(kind: str, layer: int, head: int, by: float) -> float:
-        sublayer = f"decoder.layers.{layer}.{KINDS[kind]}"
-        hooks = {
-            n: lambda x, n: clean[n] for n in sublayer_outputs if n != f"{sublayer}.hook_output"
-        }
-        hooks |= {n.replace("hook_sum", "hook_output"): with_clean_deviation(n) for n in names}
-        hooks[f"{sublayer}.hook_heads"] = scale_head(head, by)
-        hooks |= {n: record_sum(n) for n in names}
-        position_logits = logits(exact, trace, hooks)[position]
-        return float(position_logits[trace.predicted_ids[position]] - position_logits.mean())
-
-    def record_sum(name: str):  # type: ignore[no-untyped-def]
-        def record(x: Tensor, _: str) -> None:
-            current_sums[name] = x
-
-        return record
-
-    current_sums: dict[str, Tensor] = {}
-
-    def with_clean_deviation(name: str):  # type: ignore[no-untyped-def]
-        norm = exact.get_submodule(name.removesuffix(".hook_sum")).norm
-
-        def normalize(_: Tensor, __: str) -> Tensor:
-            deviation = (clean[name].var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
-            centred = current_sums[name] - current_sums[name].mean(-1, keepdim=True)
-            return norm.weight * centred / deviation + norm.bias
-
-        return normalize
-
-    def scale_head(head: int, by: float):  # type: ignore[no-untyped-def]
-        def scale_position(x: Tensor, _: str) -> Tensor:
-            factors = torch.ones_like(x)
-            factors[:, head, position] += by
-            return x * factors
-
-        return scale_position
-
+    """Compared with central differences of the model's own logits (`FrozenPass`)."""
+    position, chosen = 3, trace.predicted_ids[3]
+    frozen = FrozenPass(model, trace)
     attribution = direct_logits(model, trace, position)
     sizes = []
-    for kind in KINDS:
+    for kind, module in KINDS.items():
         for layer in range(model.config.n_layers):
-            slope = (
-                value_with_scaled_head(kind, layer, 1, step)
-                - value_with_scaled_head(kind, layer, 1, -step)
-            ) / (2 * step)
+            slopes = frozen.slope(f"decoder.layers.{layer}.{module}", 1, position, LOGITS)[position]
+            slope = float(slopes[chosen] - slopes.mean())
             assert attribution.heads(kind)[layer, 1] == pytest.approx(slope, rel=1e-3, abs=1e-5)
             sizes.append(abs(slope))
     assert max(sizes) > 1e-3, "all slopes are 0, so the test compares nothing"

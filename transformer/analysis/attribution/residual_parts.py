@@ -170,10 +170,13 @@ def cell_parts(
     queries, keys = query_and_key_parts(model, trace, kind, layer)
     module, _ = _attention(model, kind, layer)
     _, n_heads, n_queries, _ = queries.vectors.shape
-    counts = (("head", head, n_heads), ("query", query, n_queries))
-    for name, index, count in (*counts, ("key", key, keys.vectors.shape[2])):
+    for name, names, index, count in (
+        ("head", "heads", head, n_heads),
+        ("query", "queries", query, n_queries),
+        ("key", "keys", key, keys.vectors.shape[2]),
+    ):
         if not 0 <= operator.index(index) < count:
-            raise ValueError(f"there is no {name} {index}; there are {name} 0 to {count - 1}")
+            raise ValueError(f"there is no {name} {index}; the {names} are 0 to {count - 1}")
     scores = module.score.scale * queries.vectors[:, head, query] @ keys.vectors[:, head, key].T
     rows, columns = np.indices(scores.shape).reshape(2, -1)
     table = pd.DataFrame(
