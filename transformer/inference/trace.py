@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,14 @@ from transformer.figures.explorer import ExplorerView
 from transformer.figures.packed_trace import PackedTrace
 from transformer.inference import trace_files
 from transformer.inference.external_weights import trace_fields
+from transformer.inference.model_reference import ModelReference
 from transformer.inference.results import Translation
 from transformer.inference.trace_tensors import WEIGHTS as WEIGHTS
 from transformer.inference.trace_tensors import Array as Array
 from transformer.inference.trace_tensors import TraceTensors
 from transformer.inference.transformers_model import attention_of
 from transformer.measures.kinds import AttentionKind
+from transformer.measures.words import plain_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,12 @@ class Trace(TraceTensors):
     """`TraceTensors` with exports: the explorer, tables, files.
 
     `trace[name]`, `names`, `weights`, `labels` and the attributes are those of `TraceTensors`.
+
+    Attributes:
+        model_reference: the model that made it, for `why` and `score_parts`; not stored in files.
     """
+
+    model_reference: ModelReference = field(default_factory=ModelReference, repr=False)
 
     def to_frame(
         self, kind: AttentionKind, layer: int | None = None, head: int | None = None
@@ -77,6 +84,57 @@ class Trace(TraceTensors):
         table |= {"key_position": j, "key_token": np.array(columns, dtype=object)[j]}
         table["weight"] = weights.ravel()
         return pd.DataFrame(table)
+
+    def why(self, word: str | int) -> pd.DataFrame:
+        """Return what wrote a word of the output: the parts of the logit of its first token.
+
+            trace.why("chat").head()
+
+        Args:
+            word: as it is in the output, without punctuation; or the position of a token in
+                `predicted_tokens`, for a word that the output has twice.
+
+        Returns:
+            A row for each part, the largest absolute "adds" first, as the table of
+            `analysis.attribution.direct_logits`: part, layer, head, adds, removed.
+
+        Raises:
+            ValueError: for a word that the output does not have, or has more than once, and for a
+                trace that was read from a file or is of another library's model.
+            KeyError: for a trace without a site that is needed.
+        """
+        from transformer.analysis.attribution.direct_logits import direct_logits
+
+        position = self._position_of(word) if isinstance(word, str) else word
+        table = direct_logits(self.model_reference.get(), self, position).table
+        order = table["adds"].abs().sort_values(ascending=False, kind="stable").index
+        return table.loc[order].reset_index(drop=True)
+
+    def score_parts(
+        self, kind: AttentionKind, layer: int, head: int, query: int, key: int
+    ) -> pd.DataFrame:
+        """Return why a head looks at a key: the score of one cell, split over the parts of query
+        and key; columns and errors are those of `analysis.attribution.residual_parts.cell_parts`.
+
+            trace.score_parts("cross", 3, 1, query=4, key=2).head()
+        """
+        from transformer.analysis.attribution.residual_parts import cell_parts
+
+        return cell_parts(self.model_reference.get(), self, kind, layer, head, query, key)
+
+    def _position_of(self, word: str) -> int:
+        """Return the position of the first token of a word of the output."""
+        numbers, labels = plain_words(self.predicted_tokens)
+        found = [number for number, label in enumerate(labels) if label and label == word]
+        if len(found) == 1:
+            return numbers.index(found[0])
+        if not found:
+            own = ", ".join(label for label in labels if label)
+            raise ValueError(f"the output has no word {word!r}; it has {own}")
+        positions = ", ".join(str(numbers.index(number)) for number in found)
+        raise ValueError(
+            f"the output has {word!r} more than once; pass one of its positions: {positions}"
+        )
 
     def explore(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any

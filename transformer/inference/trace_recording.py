@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig
 from transformer.hooks import Hooks, NamesFilter, ReadOnly, hook_axes, select
+from transformer.inference.model_reference import ModelReference
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -51,14 +51,14 @@ class Recording:
 
 def trace_of(
     translation: Translation,
-    config: ModelConfig,
+    model: Transformer,
     pieces: Sequence[str],
     tensors: dict[str, Tensor],
     row: int,
 ) -> Trace:
     """Return the trace of a translation from the tensors of a batch, whose row `row` it is. Its
     tensors are copies without padding."""
-    tgt = (config.bos_id, *translation.ids[:-1])
+    tgt = (model.config.bos_id, *translation.ids[:-1])
     lengths = {"src": len(translation.src_ids), "tgt": len(tgt)}
     return Trace(
         src_tokens=translation.src_tokens,
@@ -67,9 +67,10 @@ def trace_of(
         src_ids=translation.src_ids,
         tgt_ids=tgt,
         predicted_ids=translation.ids,
-        config=config.to_dict(),
+        config=model.config.to_dict(),
         translation=translation,
         tensors={name: _cut(tensor, name, row, lengths) for name, tensor in tensors.items()},
+        model_reference=ModelReference(model),
     )
 
 

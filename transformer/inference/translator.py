@@ -357,7 +357,7 @@ class Translator:
             tensors = recording.finished()
             for row, (i, output) in enumerate(zip(indices, outputs, strict=True)):
                 translation = self._translation(texts[i], sources[i], output, decoding, hooks)
-                traces[i] = trace_of(translation, self.model.config, self._pieces, tensors, row)
+                traces[i] = trace_of(translation, self.model, self._pieces, tensors, row)
         return [traces[i] for i in range(len(texts))]
 
     def _all_target_ids(

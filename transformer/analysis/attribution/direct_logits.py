@@ -34,7 +34,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution.norms import check_same_model, to_array
-from transformer.analysis.attribution.residual_parts import residual_parts
+from transformer.analysis.attribution.residual_parts import check_sum, residual_parts
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.measures.kinds import AttentionKind, Head
@@ -98,7 +98,8 @@ def direct_logits(
             step (Yin and Neubig 2022, https://arxiv.org/abs/2202.10419, section 3).
 
     Raises:
-        ValueError: for a trace of another model, or a position or token that does not exist.
+        ValueError: for a trace of another model or made with hooks, or a position or token that
+            does not exist.
         KeyError: for a trace without a site that is needed.
     """
     check_same_model(model, trace)
@@ -109,10 +110,12 @@ def direct_logits(
     table = pd.DataFrame(map(dataclasses.astuple, parts.parts), columns=["part", "layer", "head"])
     table["adds"] = parts.vectors[:, position] @ direction
     table.loc[table["part"] == "bias", "adds"] += constant
-    value, without = (
-        float(table["adds"].sum()),
-        _values_without_heads(model, trace, position, rival_id),
-    )
+    value = float(table["adds"].sum())
+    if "hook_logits" in trace.names:
+        logits = trace["hook_logits"][position].astype(np.float64)
+        reference = logits.mean() if rival_id is None else logits[rival_id]
+        check_sum(value, float(logits[chosen] - reference))
+    without = _values_without_heads(model, trace, position, rival_id)
     table["removed"] = np.nan
     for kind, values in without.items():
         table.loc[table["part"] == kind, "removed"] = value - values.ravel()

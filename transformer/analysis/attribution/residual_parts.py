@@ -160,7 +160,8 @@ def cell_parts(
 
     Raises:
         ValueError: for a head or cell that does not exist, for additive scores (v·tanh(q + k) is
-            not a sum of parts), and the errors of `residual_parts`.
+            not a sum of parts), for a trace with other scores, made with hooks, and the errors of
+            `residual_parts`.
     """
     if model.config.score == "additive":
         raise ValueError(
@@ -178,6 +179,8 @@ def cell_parts(
         if not 0 <= operator.index(index) < count:
             raise ValueError(f"there is no {name} {index}; the {names} are 0 to {count - 1}")
     scores = module.score.scale * queries.vectors[:, head, query] @ keys.vectors[:, head, key].T
+    expected = trace[f"{SITES[kind].format(layer)}hook_scores"][head, query, key]
+    check_sum(float(scores.sum()), float(expected))
     rows, columns = np.indices(scores.shape).reshape(2, -1)
     table = pd.DataFrame(
         {
@@ -188,6 +191,15 @@ def cell_parts(
     )
     order = table["score"].abs().sort_values(ascending=False, kind="stable").index
     return table.loc[order].reset_index(drop=True)
+
+
+def check_sum(total: float, expected: float) -> None:
+    """Raise ValueError if parts do not sum to what the trace has."""
+    if not np.isclose(total, expected, rtol=1e-3, atol=1e-3):
+        raise ValueError(
+            f"the parts sum to {total:.4f}, but the trace has {expected:.4f}; it was made with "
+            "hooks that change activations, so use a trace without them"
+        )
 
 
 def _attention(
@@ -228,6 +240,6 @@ def _through_norm(
     gain = to_array(norm.weight) / np.sqrt(total.var(axis=-1, keepdims=True) + norm.eps)
 
     def scaled(x: Numbers) -> Numbers:
-        return (x - x.mean(axis=-1, keepdims=True)) * gain
+        return np.asarray((x - x.mean(axis=-1, keepdims=True)) * gain)
 
     return scaled(vectors), scaled(bias) + to_array(norm.bias)
