@@ -67,6 +67,17 @@ def check_an_erased_sentence(page: Page, app: str) -> None:
     page.get_by_label("English").fill("")
     expect(page.get_by_text("Type a few words to translate.")).to_be_visible()
 
+    # The bands below the empty field become those of the address.
+    open_home(page, app)
+    held = hold(page, "glance", SENTENCE)
+    with page.expect_request(lambda request: SENTENCE in (request.post_data or "")):
+        page.get_by_label("English").fill(SENTENCE)
+    page.get_by_label("English").fill("")
+    send(page, held)
+    expect(tile(page, 1, "first")).to_have_text("sleep.")
+    expect(page.get_by_label("English")).to_have_value("")
+    expect(page.get_by_text("Type a few words to translate.")).to_be_visible()
+
 
 def check_going_back_while_a_text_is_translated(page: Page, app: str) -> None:
     open_home(page, app, f"?text={SENTENCE}")

@@ -12,6 +12,7 @@ export function homePage(container, context) {
   let requestCount = 0; // ignores answers to earlier requests
   let viewNumber = 0; // the view's number of its last request
   let lastTranslation = {}; // the last answer, which stays visible while another text cannot be translated
+  let refused = null; // what is typed and cannot be translated, with the reason: the translation before it stays
   let lastModel = "";
   let deciding = { key: "", head: null, problem: "" }; // which head decides about the word that is explained
 
@@ -98,10 +99,11 @@ export function homePage(container, context) {
       return draw();
     }
     viewNumber = Math.max(viewNumber, number);
-    endAsking();
     const isBands = context.depth === "bands";
     const problem = textProblem(text, context.modelInfo);
-    if (problem) return view.show(viewData(text, { ...(isBands ? lastTranslation : {}), off, problem }));
+    refused = problem ? { text, off, problem } : null;
+    if (refused) return showRefused(isBands);
+    endAsking();
     if (!isBands) return context.draw();
     askedKey = keyOf(text, off);
     const requestNumber = requestCount;
@@ -120,7 +122,13 @@ export function homePage(container, context) {
     }
     answeredKey = askedKey;
     endAsking();
-    show(text, lastTranslation);
+    if (refused) showRefused(); // erased while the text of the address was translated
+    else show(text, lastTranslation);
+  }
+
+  function showRefused(isBands = true) {
+    const { text, ...fields } = refused;
+    view.show(viewData(text, { ...(isBands ? lastTranslation : {}), ...fields }));
   }
 
   function endAsking() {
@@ -135,7 +143,10 @@ export function homePage(container, context) {
     const key = keyOf(text, off);
     const isAsked = askedKey === key && context.depth === "bands";
     if (!isAsked && (askedKey || context.depth !== "bands")) endAsking();
-    if (context.depth !== "bands") return view.show(viewData(text, { off, problem }));
+    if (context.depth !== "bands") {
+      refused = null;
+      return view.show(viewData(text, { off, problem }));
+    }
     if (problem) return view.show(viewData(text, { ...lastTranslation, off, problem }));
     if (answeredKey === key) return show(text, lastTranslation);
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
@@ -153,5 +164,9 @@ export function homePage(container, context) {
     requestCount += 1; // an answer that comes now has no page to be drawn on
     view.close();
   }
-  return { draw, forgetTyped: view.forgetTyped, close };
+  function forgetTyped() {
+    refused = null;
+    view.forgetTyped();
+  }
+  return { draw, forgetTyped, close };
 }
