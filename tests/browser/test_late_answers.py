@@ -162,6 +162,15 @@ def check_two_pages_at_once(page: Page, app: str) -> None:
     wait_for_script_run(page)
     expect(page.locator(".hu-pages a[aria-current]")).to_have_text("Try")
     expect(page.get_by_label("English")).to_be_visible()
+    link = '.hu-pages [data-page="inside"]'
+    for pause in (0, 100, 200, 300):
+        open_home(page, app)
+        page.locator(link).click()
+        page.wait_for_timeout(pause)
+        page.locator(link).evaluate("(link) => link.click()")
+        page.wait_for_timeout(1000)
+        wait_for_script_run(page)
+        expect(page.locator(".hu-pages a[aria-current]")).to_have_text("Look inside")
 
 
 def test_the_picture_equals_the_address(bundled_app: str, new_page: NewPage) -> None:

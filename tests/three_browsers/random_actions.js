@@ -124,7 +124,7 @@ async function run(name) {
     await element.evaluate((node) => node.focus());
     const keys = Array.from({ length: 1 + Math.floor(3 * random()) }, () => oneOf(ARROWS));
     for (const key of keys) await page.press(key);
-    return { name: keys.join(" ") };
+    return { name: keys.join(" "), chooses: ["kind", "layer", "head"] };
   };
   const chooseMethod = async () => {
     const closed = await find("details:not([open]) > summary");
@@ -187,9 +187,10 @@ async function run(name) {
   function wantedAfter(actions) {
     const wanted = { fields: {}, heads: {} };
     const hasOtherText = actions.some(({ fields }) => fields?.text !== undefined);
-    for (const { fields = {}, heads = {}, isMove } of actions) {
+    for (const { fields = {}, heads = {}, isMove, chooses = [] } of actions) {
       // The next action has to wait until a page is there.
       if (isMove) return { fields: {}, heads: {}, page: actions.at(-1).page };
+      for (const name of chooses) delete wanted.fields[name]; // another head than the one clicked before
       Object.assign(wanted.fields, fields);
       Object.assign(wanted.heads, heads);
       if (hasOtherText || fields.depth !== undefined) delete wanted.fields.pin; // it may be another word

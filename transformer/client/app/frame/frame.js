@@ -17,11 +17,14 @@ import { disableAfterReconnect } from "./reconnect.js";
 const MESSAGE_MS = 6000; // until the message disappears
 const MAX_VALUE = 20_000; // characters of a field of a place, as many as a sentence may have
 const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
-const MAX_ASKED_MS = 10_000; // until a place that was asked for counts as not opened
+const MAX_ASKED_MS = 10_000; // until a place that was asked for counts as opened, or as refused
+const MIN_LOST_MS = 300; // until the page being drawn again means that the server has not got the message
+const MAX_RETRIES = 2;
 
-/** @type {{ message: any, page: string, from: string, since: number } | null} */
-let asked = null; // the place that was asked for last, on which page, until it is open
+/** @type {{ message: any, page: string, from: string, since: number, isReached: boolean, retries: number } | null} */
+let asked = null; // the place that was asked for last, on which page, and whether it was open
 addEventListener("popstate", () => asked = null);
+document.addEventListener("click", () => asked?.isReached && (asked = null), true); // it may open another page
 
 export function frameView(root, report, reportAlways) {
   /** @type {{ page: string, name: string, depths: Record<string, string>, pages: [string, string][], large: boolean }} */
@@ -116,10 +119,13 @@ export function frameView(root, report, reportAlways) {
     return true;
   }, true);
 
-  // A place that was asked for on a page that the server had left already may be lost with that page.
+  // A message from a page that the server has left is lost with that page, and returns the browser to it.
   function askAgain() {
-    if (asked?.page === data.page || performance.now() - asked?.since > MAX_ASKED_MS) asked = null;
-    else if (asked && asked.from !== data.page) {
+    const passed = performance.now() - asked?.since;
+    if (!asked || passed > MAX_ASKED_MS || asked.retries === MAX_RETRIES) asked = null;
+    else if (asked.page === data.page) asked.isReached = true;
+    else if (asked.from !== data.page || asked.isReached || passed > MIN_LOST_MS) {
+      asked.retries++;
       asked.from = data.page;
       reportAlways(asked.message);
     }
@@ -129,7 +135,7 @@ export function frameView(root, report, reportAlways) {
     const message = { ...place, origin: clipped(currentPlace()) };
     reportAlways(message);
     noteLeaving();
-    asked = { message, page: place.page, from: data.page, since: performance.now() };
+    asked = { message, page: place.page, from: data.page, since: performance.now(), isReached: false, retries: 0 };
     if (place.page !== data.page) noteOtherPage();
   }
 
