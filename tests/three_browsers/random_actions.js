@@ -173,8 +173,8 @@ async function run(name) {
     [3, chooseMethod],
     [6, clicking("page", ".hu-pages a[data-page=''], .hu-pages a[data-page=learn]", opened)],
     [4, clicking("page", ".hu-pages a[data-page=inside], .hu-pages a[data-page=glossary]", opened)],
-    [6, moving("back", () => page.evaluate("history.back()"))],
-    [4, moving("forward", () => page.evaluate("history.forward()"))],
+    [6, moving("back", () => page.evaluate(travel("back")).catch(() => {}))],
+    [4, moving("forward", () => page.evaluate(travel("forward")).catch(() => {}))],
     [1, moving("reload", () => page.reload())],
   ];
   const total = ACTIONS.reduce((sum, [weight]) => sum + weight, 0);
@@ -276,6 +276,13 @@ async function run(name) {
 const FIELD = ".hu-glance-field textarea";
 const ARROWS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const DEFAULTS = { text: expected.example, depth: "bands", view: "heads", kind: "cross", method: "greedy" };
+// Goes back or forward, until the address has changed.
+const travel = (way) =>
+  `new Promise((done) => {
+    addEventListener("popstate", done, { once: true });
+    setTimeout(done, 1000);
+    history.${way}();
+  }).then(() => {})`;
 const depthOf = (label) => Object.keys(expected.depths).find((name) => expected.depths[name] === label);
 
 // Runs in the page: the visible elements that a selector finds, also inside of shadow roots.
