@@ -24,9 +24,14 @@ import pandas as pd
 from benchmarks.harness import option_parser
 from transformer import Translator
 from transformer.analysis.attribution.direct_logits import direct_logits
-from transformer.analysis.attribution.residual_parts import query_and_key_parts, residual_parts
+from transformer.analysis.attribution.residual_parts import (
+    Part,
+    query_and_key_parts,
+    residual_parts,
+)
 from transformer.analysis.corpora.bundled_sentences import everyday_sentences
 from transformer.analysis.importance.sentence import sentence_importances
+from transformer.measures.head_codes import write_heads
 from transformer.measures.registry import SITES
 
 CELLS_OF_A_LAYER = 40
@@ -67,10 +72,11 @@ def effects(translator: Translator, sentences: list[str], n_heads: int) -> pd.Da
         probability = trace.translation.steps[step].probability
         parts = direct_logits(translator.model, trace, step).table
         losses = sentence_importances(translator, trace, step)
-        for row in parts[parts["head"] >= 0].itertuples():
-            loss = losses[row.part, row.layer, row.head]
-            if probability * abs(1 - math.exp(-loss)) > SMALL:
-                rows.append((number, row.adds, row.removed, loss))
+        measured = {write_heads([head]): loss for head, loss in losses.items()}
+        for part, layer, head, adds, removed in parts.itertuples(index=False):
+            loss = measured.get(Part(part, layer, head).name)
+            if loss is not None and probability * abs(1 - math.exp(-loss)) > SMALL:
+                rows.append((number, adds, removed, loss))
         if len(rows) >= n_heads:
             break
     return pd.DataFrame(rows, columns=["sentence", "adds", "removed", "loss"])

@@ -267,11 +267,12 @@ class Trace(TraceTensors):
         file."""
         header, arrays = trace_files.read_npz(path)
         try:
+            labels: dict[str, Any] = {name: tuple(header[name]) for name in _LABEL_FIELDS}
             return cls(
                 config=header["config"],
                 translation=Translation.from_dict(header["translation"]),
                 tensors={name: array[None] for name, array in arrays.items()},
-                **{name: tuple(header[name]) for name in _LABEL_FIELDS},
+                **labels,
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"{path} is not a trace file: {error!r}") from error
