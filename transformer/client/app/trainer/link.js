@@ -31,6 +31,13 @@ export function writeLink(runs) {
 // The runs of a link. Throws an error with one sentence that says what is wrong and what would be right.
 /** @param {string} text @returns {PlannedRun[]} */
 export function readLink(text) {
+  const wrong = /[^\w.,;=@~-]/u.exec(text);
+  if (wrong) {
+    const code = wrong[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+    throw new RangeError(
+      `The link has the character U+${code}; it must have only letters from a to z, digits and _ . , ; = @ ~ -.`,
+    );
+  }
   const parts = text.split("~");
   if (parts.length > MAX_FORKS + 1) {
     throw new RangeError(`The link has ${parts.length - 1} forks; it must have at most ${MAX_FORKS}.`);
@@ -49,9 +56,9 @@ export function readLink(text) {
     }
     const settings = readSettings(fields);
     const [parent, step] = origin ? [Number(origin[1]), Number(origin[2])] : [-1, 0];
-    const wrong = step > 0 && Object.keys(settings).find((name) => !CHANGEABLE.includes(name));
-    if (wrong) {
-      throw new RangeError(`A fork after step 0 cannot change ${wrong}; it can change ${CHANGEABLE.join(", ")}.`);
+    const fixed = step > 0 && Object.keys(settings).find((name) => !CHANGEABLE.includes(name));
+    if (fixed) {
+      throw new RangeError(`A fork after step 0 cannot change ${fixed}; it can change ${CHANGEABLE.join(", ")}.`);
     }
     runs.push({ parent, step, settings });
     const complete = allSettings(runs, index); // refuses impossible combinations
@@ -121,7 +128,7 @@ const taskNames = () => [...Object.keys(TASKS), "pairs"];
 function readSettings(fields) {
   const settings = {};
   /** @type {Record<string, number>} */
-  const options = {};
+  const options = Object.create(null);
   for (const field of fields) {
     const at = field.indexOf("=");
     const [name, text] = [field.slice(0, at), field.slice(at + 1)];
@@ -130,15 +137,21 @@ function readSettings(fields) {
         `The link has ${JSON.stringify(field.slice(0, 30))}; it must have a setting with a value, such as seed=3.`,
       );
     }
-    if (name.startsWith(OPTION)) options[name.slice(OPTION.length)] = Number(text);
+    const option = name.startsWith(OPTION) ? name.slice(OPTION.length) : null;
+    if (Object.hasOwn(settings, name) || option !== null && option in options) {
+      throw new RangeError(`The link has ${name} twice; name each setting once.`);
+    }
+    if (option !== null) options[option] = numberOf(text);
     else if (NAMES.includes(name)) settings[name] = valueOf(name, text);
     else throw new RangeError(`There is no setting ${name}; the settings are ${NAMES.join(", ")}.`);
   }
-  return Object.keys(options).length ? { ...settings, options } : settings;
+  return Object.keys(options).length ? { ...settings, options: { ...options } } : settings;
 }
+
+const numberOf = (text) => text === "" ? NaN : Number(text);
 
 function valueOf(name, text) {
   const usual = DEFAULTS[name];
-  if (typeof usual === "number") return text === "" ? NaN : Number(text);
+  if (typeof usual === "number") return numberOf(text);
   return typeof usual === "boolean" && ["true", "false"].includes(text) ? text === "true" : text;
 }
