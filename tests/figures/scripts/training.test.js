@@ -381,6 +381,20 @@ Deno.test("a worker trains, pauses, forks and answers", async () => {
   while (replay.step < 30) replay.takeStep();
   assert.deepEqual(forked.checksum, replay.checksum());
 
+  // A fork of a finished run with more steps trains on, from its state or replayed.
+  worker.postMessage({ type: "state", id: 4 });
+  const { result: end } = await find("answer", ({ id }) => id === 4);
+  const longer = { ...end.description, changes: [{ step: 30, settings: { off: "c0", steps: 45 } }] };
+  for (const start of [{ description: longer, state: { ...end, description: longer } }, { description: longer }]) {
+    const again = startWorker();
+    again.worker.postMessage({ type: "start", ...start });
+    const { step: last, checksum: sum } = await again.find("finished");
+    const all = new Run({ settings: SMALL, changes: longer.changes });
+    while (!all.isFinished) all.takeStep();
+    assert.deepEqual([last, sum], [45, all.checksum()]);
+    again.worker.terminate();
+  }
+
   worker.postMessage({
     type: "start",
     description: {
@@ -390,4 +404,33 @@ Deno.test("a worker trains, pauses, forks and answers", async () => {
   assert((await find("diverged")).problem.includes("lower the learning rate"));
   worker.terminate();
   fork.worker.terminate();
+});
+
+Deno.test("a run stops once, at the first evaluation in which a head has found the right tokens", async () => {
+  const settings = {
+    task: "copy",
+    n_layers: 1,
+    n_heads: 2,
+    d_model: 32,
+    d_ff: 32,
+    steps: 120,
+    options: { longest: 3 },
+  };
+  const [{ worker, reports, find }, share] = [startWorker(), 0.4];
+  worker.postMessage({ type: "start", description: { settings }, stopsAtShare: share });
+  const { step, checksum } = await find("paused", ({ isFound }) => isFound);
+  const evaluations = reports.filter(({ type }) => type === "evaluation").map(({ evaluation }) => evaluation);
+  const best = evaluations.map(({ linkShares }) => Math.max(...linkShares.flat()));
+  assert(best.at(-1) >= share && best.slice(0, -1).every((each) => each < share), String(best));
+  assert.deepEqual([evaluations.at(-1).step, evaluations.at(-1).checksum], [step, checksum]);
+  assert.equal(evaluations.at(-1).linkCount, 32);
+  assert.deepEqual(
+    reports.filter(({ type }) => type === "progress").at(-1).step,
+    step,
+    "what is drawn is of this step",
+  );
+  worker.postMessage({ type: "resume" });
+  assert.equal((await find("finished")).step, 120);
+  assert.equal(reports.filter(({ type }) => type === "paused").length, 1);
+  worker.terminate();
 });

@@ -75,6 +75,7 @@ export type Command =
     paused?: boolean;
     stepsPerSecond?: number;
     forkSteps?: number[]; // steps after which the worker sends its state, for forks that begin there
+    stopsAtShare?: number; // pauses once, after the first evaluation with a linkShare of at least this
   }
   | { type: "pause" }
   | { type: "resume" }
@@ -103,7 +104,7 @@ export type Report =
   // null where only the attention was computed.
   | { type: "progress"; step: number; steps: StepRecord[]; seconds: number; examples: Example[] }
   | { type: "evaluation"; evaluation: Evaluation } // every 25 steps: of 64 held-out pairs, or of all if these are correct
-  | { type: "paused"; step: number; checksum: string }
+  | { type: "paused"; step: number; checksum: string; isFound?: boolean } // isFound: because of stopsAtShare
   | { type: "forkState"; state: RunState }
   | { type: "finished"; step: number; seconds: number; checksum: string; evaluation: Evaluation }
   // The loss or the gradient is no longer finite; the weights are those before `step`, and the run is paused.
@@ -144,6 +145,7 @@ export interface Evaluation {
   byLength: { length: number; count: number; correct: number }[]; // of the source, without `</s>`
   // Share of the weight of each cross-attention head on the gold links: [layer][head]; null without links.
   linkShares: number[][] | null;
+  linkCount: number; // of held-out pairs whose attention linkShares is measured on
   reached: { step: number; seconds: number } | null; // when 99 % were first correct
 }
 

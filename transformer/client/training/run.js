@@ -134,6 +134,19 @@ export class Run {
     this.hooks = off ? withoutHeads(headsOf(off, this.model.config), this.model.config) : null;
   }
 
+  // The settings with which the next step begins: those of a fork at this step are changed by it.
+  get nextSettings() {
+    let settings = this.settings;
+    for (const change of this.description.changes) {
+      if (change.step === this.step) settings = completeSettings(change.settings, settings);
+    }
+    return settings;
+  }
+
+  get isFinished() {
+    return this.step >= this.nextSettings.steps;
+  }
+
   // Takes one optimizer step. Throws Diverged, with the weights of before, if the loss or the gradient is not finite.
   takeStep() {
     for (const change of this.description.changes) if (change.step === this.step) this.applyChange(change.settings);
@@ -187,8 +200,10 @@ export class Run {
   /** @param {number} count */
   evaluate(count) {
     const pairs = this.data.valid.slice(0, count);
-    const linkShares = this.data.linked ? measureLinkShares(this, pairs.slice(0, this.chunk())) : null;
-    return { step: this.step, checksum: this.checksum(), ...measureAccuracy(this, pairs, this.chunk()), linkShares };
+    const linkedPairs = this.data.linked ? pairs.slice(0, this.chunk()) : [];
+    const linkShares = linkedPairs.length ? measureLinkShares(this, linkedPairs) : null;
+    const measured = { ...measureAccuracy(this, pairs, this.chunk()), linkShares, linkCount: linkedPairs.length };
+    return { step: this.step, checksum: this.checksum(), ...measured };
   }
 
   chunk() {

@@ -35,6 +35,9 @@ export const DEFAULTS = {
 // A task is learned when this share of the held-out outputs is right.
 export const LEARNED = 0.99;
 
+// A head has found the rule of a task when this share of its weight is on the right source tokens, in the mean.
+export const FOUND = 0.5;
+
 const FIXED = ["task", "model", "n_layers", "n_heads", "d_model", "d_ff", "positions", "score", "warmup", "fault"];
 
 // Settings that a change may contain.

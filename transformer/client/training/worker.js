@@ -38,6 +38,7 @@ let [reportAt, outputsAt, nextStepAt] = [0, 0, 0]; // when the next report is du
 let isLooping = false;
 /** @type {number[]} */
 let forkSteps = []; // at which the page is sent the state, for forks of a link
+let stopsAtShare = Infinity; // the share of weight on the right tokens at which the run pauses once
 
 /** @param {Report} report @param {Transferable[]} [transfer] */
 const post = (report, transfer = []) => self.postMessage(report, { transfer });
@@ -60,20 +61,29 @@ async function handle(command) {
 
 const commands = {
   async start(
-    { description, data, state, paused: startsPaused = false, stepsPerSecond: speed = 0, forkSteps: steps = [] },
+    {
+      description,
+      data,
+      state,
+      paused: startsPaused = false,
+      stepsPerSecond: speed = 0,
+      forkSteps: steps = [],
+      stopsAtShare: share = Infinity,
+    },
   ) {
     const { pairsFile } = TASKS[description.settings.task] ?? {};
     const pairs = pairsFile && !data ? (await import(new URL(pairsFile, import.meta.url).href)).PAIR_DATA : data;
     run = new Run(description, { data: pairs, state });
-    [paused, stepsPerSecond, forkSteps, seconds, reached, unreported] = [
+    [paused, stepsPerSecond, forkSteps, stopsAtShare, seconds, reached, unreported] = [
       startsPaused,
       speed,
       steps,
+      share,
       state?.seconds ?? 0,
       state?.reached ?? null,
       [],
     ];
-    const { settings, data: { symbols, train, valid, linked, unseen, repeats }, parameters } = run;
+    const { nextSettings: settings, data: { symbols, train, valid, linked, unseen, repeats }, parameters } = run;
     post({
       type: "started",
       step: run.step,
@@ -115,12 +125,12 @@ const commands = {
 
 const fullState = () => ({ ...run.state(), seconds, reached });
 const reportState = () => post({ type: "forkState", state: fullState() });
-const isFinished = () => run.step >= run.settings.steps;
+const isFinished = () => run.isFinished;
 
-function reportPause() {
+function reportPause(isFound = false) {
   paused = true;
   reportProgress(true);
-  post({ type: "paused", step: run.step, checksum: run.checksum() });
+  post({ type: "paused", step: run.step, checksum: run.checksum(), isFound });
 }
 
 // Steps until the run is paused or finished; between them the worker reads its messages.
@@ -165,6 +175,10 @@ function advance() {
   if (forkSteps.includes(run.step)) reportState();
   if (isLast || performance.now() >= reportAt) reportProgress(isLast);
   if (isLast) reportFinish(evaluation);
+  else if (Math.max(...evaluation?.linkShares?.flat() ?? []) >= stopsAtShare) {
+    stopsAtShare = Infinity;
+    reportPause(true);
+  }
 }
 
 function reportFinish(evaluation) {
