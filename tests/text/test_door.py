@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -13,10 +14,13 @@ from tests.hostile import JSON_VALUES, check_message
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.tab_runs import read_runs, read_solved_cases
 from transformer.text.door import Refusal, read_fields
+from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TaskRun
 from transformer.training.run_folder import RunFolder
-from transformer.ui.pages.training.here import TrainedModel, run_of
+from transformer.ui.pages.training.sent_model import SentModel, config_of
 
+CONFIG = make_run_config("reverse").model
+"""Of a model with 2 layers of 4 heads."""
 POINTS = [[25, 0.5], [50, 1.0]]
 RUN = {"model": "gru", "score": "dot", "steps": 50, "points": POINTS}
 MODEL = {
@@ -24,6 +28,13 @@ MODEL = {
     "settings": {"task": "reverse", "options": {"letters": 8}, "steps": 50, "score": "dot"},
     "title": "Reverse a sequence",
     "points": POINTS,
+    "losses": [[1, 2.5], [25, 0.5]],
+    "outputs": [{"src": "a b", "tgt": "b a", "output": "b", "right": False}],
+    "film": {
+        "steps": [0],
+        "tokens": [{"src": ["</s>"], "tgt": ["<s>"], "predicted": ["</s>"]}],
+        "weights": base64.b64encode(bytes(48)).decode(),
+    },
 }
 DEEP: Any = []
 for _ in range(2000):
@@ -49,13 +60,13 @@ def changed(draw: st.DrawFn, message: Any, values: st.SearchStrategy[Any] = JSON
 @pytest.mark.parametrize("title", ["\ud800x", "a\u202eb", "a\nb", "a\x1b[2J", "x" * 81, 3, None])
 def test_a_title_that_no_page_can_show_is_refused(title: object) -> None:
     with pytest.raises(Refusal, match="title must be"):
-        read_fields({**MODEL, "title": title}, TrainedModel)
+        read_fields({**MODEL, "title": title}, SentModel)
 
 
 def test_deeply_nested_values_are_refused() -> None:
     for name in MODEL:
         with pytest.raises(Refusal):
-            read_fields({**MODEL, name: DEEP}, TrainedModel)
+            read_fields({**MODEL, name: DEEP}, SentModel)
     for runs in (DEEP, [DEEP], *([{**RUN, name: DEEP}] for name in RUN)):
         with pytest.raises(ClassroomError):
             read_runs(runs)
@@ -71,12 +82,14 @@ def test_deeply_nested_values_are_refused() -> None:
 @settings(max_examples=300)
 def test_a_model_is_read_or_refused(message: Any) -> None:
     try:
-        config, lines = run_of(read_fields(message, TrainedModel))
+        sent = read_fields(message, SentModel)
+        config, lines, frames = config_of(sent), sent.lines(), sent.film.snapshots(CONFIG)
     except ValueError as error:
         check_message(error)
         str(error).encode()
         return
     json.dumps([config.to_dict(), lines], ensure_ascii=False, allow_nan=False).encode()
+    assert all(weights.min() >= 0 for frame in frames.values() for weights in frame.values())
 
 
 @given(changed([RUN, RUN]))
@@ -102,7 +115,7 @@ def test_solved_cases_are_read_or_refused(message: Any) -> None:
 
 @pytest.mark.parametrize("title", ["\ud800x", "a\u202eb", "a\nb"])
 def test_a_run_on_disk_with_such_a_title_has_none(tmp_path: Any, title: str) -> None:
-    config, _ = run_of(read_fields(MODEL, TrainedModel))
+    config = config_of(read_fields(MODEL, SentModel))
     written = {**config.to_dict(), "title": title}
     (tmp_path / "config.json").write_text(json.dumps(written))
     read = RunFolder(tmp_path).config()

@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from transformer.jobs.shares import Requester
 from transformer.jobs.shipped import find_shipped, shipped_infos
 from transformer.jobs.worker_pool import Executor, WorkerPool
 from transformer.training.run_config import PairsRun, TrainingRun
+from transformer.training.run_folder import RunFolder
 
 RUNS_VARIABLE = "HEADS_UP_RUNS"
 """Environment variable for the folder of runs; default: `runs/` in the app's folder, or in
@@ -131,7 +132,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         config: TrainingRun,
         owner: str,
         checkpoint: str | os.PathLike[str],
-        lines: Sequence[Mapping[str, Any]],
+        write_history: Callable[[RunFolder], None],
         *,
         address: str = "",
     ) -> str:
@@ -139,16 +140,15 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Args:
             checkpoint: a folder with a model of this config, which is copied.
-            lines: of metrics.jsonl.
+            write_history: writes curves, film and outputs to the run's folder.
 
-        Raises JobError as `submit`.
+        Raises JobError as `submit`, and what `write_history` raises.
         """
         config = self._checked(config)
 
         def finish(folder: JobFolder) -> None:
             shutil.copytree(checkpoint, folder.checkpoint_path)
-            for line in lines:
-                folder.append_metrics(line)
+            write_history(folder)
             folder.write_state("finished", "trained in a browser", step=config.training.steps)
 
         with as_job_error("the run could not be written"), self.queue.locked():

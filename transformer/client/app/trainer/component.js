@@ -30,8 +30,16 @@ function trainerView(root, report) {
         link,
         seed,
         onRuns: (runs) => report({ runs }),
-        onOpen: ({ model, settings, title, points }) =>
-          report({ model: base64Of(model.safetensors), settings, title, points }),
+        onOpen: ({ model, settings, title, points, losses, outputs, film: { weights, ...film } }) =>
+          report({
+            model: base64Of(model.safetensors),
+            settings,
+            title,
+            points,
+            losses,
+            outputs,
+            film: { ...film, weights: base64Of(new Uint8Array(weights.buffer)) },
+          }),
         workerUrl: new URL("../../training/worker.js", import.meta.url),
         onLink: (changed) => {
           if (changed !== shown) reportLater(changed);

@@ -27,7 +27,12 @@ export function makeRunFilm(onChange) {
   function keep(run, { step, examples }) {
     const frames = framesOf(run);
     frames.push({ step, examples });
-    if (frames.length > MAX_FRAMES) framesOfRuns.set(run, frames.filter((_, i) => i % 2 || i === frames.length - 1));
+    if (frames.length > MAX_FRAMES) {
+      framesOfRuns.set(
+        run,
+        frames.filter((_, i) => i % 2 === 0 || i === frames.length - 1),
+      );
+    }
   }
 
   /** @param {Run} run */
@@ -42,6 +47,9 @@ export function makeRunFilm(onChange) {
     node,
     draw,
     keep,
+    framesOf,
+    /** @param {Run} run @param {{ step: number, examples: any[] }[]} frames of a run that is opened again */
+    restore: (run, frames) => framesOfRuns.set(run, [...frames]),
     // The examples of a run at the step that the slider shows.
     examplesOf: (run) => (shown >= 0 ? framesOf(run)[shown]?.examples : run.examples) ?? [],
     showNewest: () => {

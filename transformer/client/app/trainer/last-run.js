@@ -5,7 +5,7 @@ import { forget, keep, kept, LAST_RUN } from "./kept.js";
 
 const KEEP_EVERY_MS = 5000;
 
-/** @typedef {{ link: string, pairs: any, state: any }} KeptRun */
+/** @typedef {{ link: string, pairs: any, state: any, history: import("./history.js").History }} KeptRun */
 
 /**
  * @param {(run: import("./runs.js").Run) => Promise<KeptRun>} snapshotOf
@@ -30,7 +30,7 @@ export function makeLastRun(snapshotOf, resume, onProblem) {
   async function offer(link) {
     const last = await kept(LAST_RUN);
     if (!last?.state || last.state.step >= (last.state.description.settings.steps ?? Infinity)) return;
-    if (link && last.link !== link) return;
+    if (link && last.link !== link.split("~")[0]) return;
     const goOn = button(`Go on from step ${last.state.step}`, () => {
       node.hidden = true;
       resume(last);

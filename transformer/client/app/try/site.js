@@ -1,5 +1,6 @@
 // The page Try of the static site: its model runs in this browser.
 
+import { el } from "../../common/base.js";
 import { makeWorkerEngine, registerServiceWorker } from "../../engine/worker-client.js";
 import { siteAddress } from "../../common/site-places.js";
 import { makeEnd } from "./end.js";
@@ -8,6 +9,7 @@ import { openSiteLessons } from "../learn/site-lessons.js";
 import { openTry } from "./try.js";
 
 const TRAINED = "trained"; // the name of the model that the page Train has opened here
+const TO_TRAINING = "Its training: film, loss and outputs →";
 const NO_TRAINED_MODEL =
   "This browser has no model of yours: train one on the page Train, and choose “Open in every view” there.";
 
@@ -44,7 +46,7 @@ export async function openSite(tabs, site) {
     },
     makeEnd: (context) => makeEnd(context, site.next, (place) => siteAddress(site.places, place)),
     isFile: true,
-    notes: isTrained && !trained ? [NO_TRAINED_MODEL] : [],
+    notes: trained ? [el("a", { href: "train.html#opened" }, TO_TRAINING)] : isTrained ? [NO_TRAINED_MODEL] : [],
   });
   openSiteLessons(site, "", engine.ask);
   registerServiceWorker();

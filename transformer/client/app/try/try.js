@@ -32,7 +32,7 @@ const NOTHING_TO_OPEN = "No model can be opened here. The page Train makes one."
  * @param {HTMLElement | ShadowRoot} container
  * @param {{
  *   tabs: Record<string, Tab>, makeEngine: (onLoading: (loading: Loading) => void) => Engine, isFile?: boolean,
- *   notes?: string[], makeEnd?: (context: any) => { node: HTMLElement, draw(): void }, address?: Address,
+ *   notes?: (string | Node)[], makeEnd?: (context: any) => { node: HTMLElement, draw(): void }, address?: Address,
  * }} options tabs: the explorer's views; isFile: outside of Streamlit, light or dark as the browser prefers; notes: shown
  *   above the page; makeEnd: makes what is below the page
  */
@@ -206,4 +206,5 @@ export async function openTry(container, options) {
   };
 }
 
+/** @param {string | Node} text */
 const noteOf = (text) => el("p", { class: "hu-live-note", role: "alert" }, text);
