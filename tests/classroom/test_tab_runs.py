@@ -51,6 +51,7 @@ def run(score: str = "dot", end: float = 0.5, **changes: Any) -> dict[str, Any]:
         *(None, [], [None], [1], [{}], "abc", [run()] * (MAX_RUNS + 1), [run("<b>")]),
         *([run(model="lstm")], [run(steps=0)], [run(steps=True)], [run(score=[])]),
         *([run(points=[])], [run(), run(points=[[1, 2]])], [run(model={})]),
+        *([run(n_heads=0)], [run(n_heads=9)], [run(positions="<b>")]),
     ],
 )
 def test_runs_of_unknown_settings_are_refused(runs: Any) -> None:
@@ -80,12 +81,20 @@ def test_a_race_has_the_mean_of_each_entry_and_verdicts_on_finished_runs() -> No
     assert tab_race({"Di": read_runs([run(), run()])}) is None
 
 
-def test_models_race_too() -> None:
-    race = tab_race({"Ada": read_runs([run(model="gru"), run(model="gru_attention")])})
+@pytest.mark.parametrize(
+    ("name", "values", "claim"),
+    [
+        ("model", ("gru", "gru_attention"), "Attention helps a recurrent model"),
+        ("n_heads", (4, 1), "Four heads beat one big head"),
+        ("positions", ("sinusoidal", "none"), "Positions help"),
+    ],
+)
+def test_each_question_is_a_race_with_its_claim(
+    name: str, values: tuple[object, object], claim: str
+) -> None:
+    race = tab_race({"Ada": read_runs([run(**{name: value}) for value in values])})
     assert race is not None
-    assert [verdict.claim.text for verdict in race.verdicts] == [
-        "Attention helps a recurrent model"
-    ]
+    assert [verdict.claim.text for verdict in race.verdicts] == [claim]
 
 
 def test_the_spread_is_one_sentence() -> None:

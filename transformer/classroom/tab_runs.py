@@ -41,21 +41,31 @@ MAX_POINTS = 400
 MAX_STEP = 1_000_000
 MAX_RUNS = 13  # of one browser
 MAX_CASES = 50
+MAX_HEADS = 8
 MODELS = {
     "transformer": "Transformer",
     "gru_attention": "GRU with attention",
     "gru": "GRU without attention",
 }
 """The models of `client/app/trainer/knobs.js`."""
-NAMES: Mapping[str, Mapping[str, str]] = {
+POSITIONS = {
+    "sinusoidal": "Sinusoidal positions",
+    "learned": "Learned positions",
+    "none": "No positions",
+}
+NAMES: Mapping[str, Mapping[Any, str]] = {
     "model": MODELS,
     "score": {str(score): name for score, name in KINDS.items()},
+    "n_heads": {n: "One head" if n == 1 else f"{n} heads" for n in range(1, MAX_HEADS + 1)},
+    "positions": POSITIONS,
 }
 CLAIMS = (
     Claim("Dividing by √d_k helps", KINDS["scaled_dot"], KINDS["dot"]),
     Claim("Without the division, additive scores win", KINDS["additive"], KINDS["dot"]),
     Claim("Attention helps a recurrent model", MODELS["gru_attention"], MODELS["gru"]),
     Claim("A Transformer beats a GRU without attention", MODELS["transformer"], MODELS["gru"]),
+    Claim("Four heads beat one big head", "4 heads", "One head"),
+    Claim("Positions help", POSITIONS["sinusoidal"], POSITIONS["none"]),
 )
 """What races in the tabs are about; a race tests the claims about its own entries."""
 Points = tuple[tuple[int, float], ...]
@@ -67,13 +77,15 @@ class TabRun:
 
     Attributes:
         points: step and share of right outputs, in the order of the steps.
-        model, score: keys of `NAMES`.
+        model, score, n_heads, positions: settings in which the runs of a race can differ (`NAMES`).
         steps: of the whole run.
     """
 
     points: Points
     model: str = "transformer"
     score: str = "scaled_dot"
+    n_heads: int = 4
+    positions: str = "sinusoidal"
     steps: int = MAX_STEP
 
     @classmethod
@@ -109,6 +121,8 @@ class _SentCurve:
 class _SentRun(_SentCurve):
     model: str = accepts(choice([*MODELS]))
     score: str = accepts(choice([*KINDS]))
+    n_heads: int = accepts(whole(1, MAX_HEADS), default=4)
+    positions: str = accepts(choice([*POSITIONS]), default="sinusoidal")
     steps: int = accepts(whole(1, MAX_STEP))
 
 
@@ -130,7 +144,7 @@ def read_runs(runs: object) -> tuple[TabRun, ...]:
     sent = _read_report({"runs": runs}, _SentRuns).runs
     if not sent:
         raise ClassroomError(f"A browser reports from 1 to {MAX_RUNS} runs.")
-    return tuple(TabRun(run.points, run.model, run.score, run.steps).checked() for run in sent)
+    return tuple(TabRun(**vars(run)).checked() for run in sent)
 
 
 def _read_report(values: object, shape: type[Shape]) -> Shape:
