@@ -29,7 +29,7 @@ from transformer.ui.base.registry import PAGES, path
 from transformer.ui.pages.inside import TABS
 from transformer.ui.pages.research import EXPERIMENTS
 
-TRAIN_BUTTON = "Train: reverse"
+TRAIN_BUTTON = "Train on the server"
 
 
 def visits() -> list[tuple[str, dict[str, str]]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -162,7 +163,9 @@ def _measure_models(page: Page, seeds: int) -> None:
 def _measure_page(page: Page, address: str) -> None:
     """Print the longest task and the frames of the page while it trains a model with 48 heads."""
     page.add_init_script(OBSERVE_PAGE)
-    page.goto(f"{address}train.html?here=n_layers%3D4%3Bsteps%3D3000")
+    # With a fork in its link the run does not stop when a head has found the right tokens.
+    page.goto(f"{address}train.html?here=n_layers%3D4%3Bsteps%3D3000~0%402999%3Boff%3Dc0.0")
+    page.get_by_label("Speed").select_option("as fast as possible")
     page.get_by_text(re.compile(r"step \d\d+ · loss")).wait_for()
     page.evaluate("observed.longest = observed.painted = 0")
     page.wait_for_timeout(1000 * PAGE_SECONDS)
@@ -170,6 +173,23 @@ def _measure_page(page: Page, address: str) -> None:
     pictures = observed["painted"] / PAGE_HEADS
     report("longest task of the page that trains", [observed["longest"]], "50")
     report(f"pictures a second of {PAGE_HEADS} heads", [pictures / PAGE_SECONDS], "30", unit="")
+
+
+def _measure_stop(page: Page, address: str) -> None:
+    """Print the seconds from opening the page, at 60 steps a second, until it asks whether to
+    switch a head off, and the time of the five seeds of the fork."""
+    start = time.monotonic()
+    page.goto(f"{address}train.html")
+    off = page.get_by_role("button", name="Switch it off", exact=True)
+    off.wait_for(timeout=120_000)
+    report("from opening the page to “Switch it off?”", [time.monotonic() - start], "–", 1, "s")
+    print(page.locator(".hu-trainer-caption").inner_text())
+    off.click()
+    finished = page.get_by_role("group", name="Runs").get_by_text("finished after")
+    finished.nth(1).wait_for(timeout=300_000)
+    page.get_by_role("button", name="Compare with five seeds").click()
+    page.get_by_text("The pairs: 10 runs").wait_for(timeout=1_200_000)
+    print(page.locator(".hu-trainer-comparisons").inner_text())
 
 
 def _measure_clinic(page: Page, address: str) -> None:
@@ -227,6 +247,7 @@ def main() -> None:
             pictures = [float(page.evaluate(TIME_TO_PICTURE)) for _ in range(8)]
             report("from Play to the first moving picture", pictures, "300")
             _measure_page(browser.new_page(), address)
+            _measure_stop(browser.new_page(), address)
             _measure_clinic(browser.new_page(), address)
             _measure_models(page, options.seeds)
             _measure_learning(page, options.seeds)

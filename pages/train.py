@@ -27,9 +27,8 @@ with page.page_without_model("pages/train.py"):
         form.show(view.form)
     else:
         frame.lead_text(
-            "Train a small model and watch its attention form. The blue **Train** trains it on the "
-            "server, which goes on when you leave; **Train in this tab** trains it here, where you "
-            "can switch heads off meanwhile."
+            "Train a small model and watch its attention form. In this tab it stops "
+            "once, when a head has found where to look; on the server it goes on when you leave."
         )
         cards.show()
         run_list.own_runs(owner)

@@ -128,7 +128,7 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     width = 390
     page = new_page(width, "dark")
     page.goto(f"{app}/train")
-    button(page, "Add your own sentence pairs").click()
+    page.locator(".st-key-form-own button").click()
     pairs = "".join(f"{n} cats\t{n} chats\n" for n in range(30)).encode()
     file_input = page.locator("input[type=file]")
     file_input.set_input_files(

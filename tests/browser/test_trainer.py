@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.figures.deno import SCRIPTS, deno
@@ -46,6 +46,18 @@ def wait_until_finished(page: Page, count: int = 1) -> None:
     expect(finished).to_have_count(count, timeout=TRAINING_TIMEOUT_MS)
 
 
+def wait_until_found(page: Page) -> Locator:
+    """Wait until a run has stopped because a head has found the right tokens."""
+    button = page.get_by_role("button", name="Switch it off", exact=True)
+    expect(button).to_be_visible(timeout=TRAINING_TIMEOUT_MS)
+    return button
+
+
+def go_on_after_stop(page: Page) -> None:
+    wait_until_found(page)
+    page.get_by_role("button", name="Go on", exact=True).click()
+
+
 def checksum(page: Page, name: str) -> str:
     """Select a run; return its step with the checksum of its weights."""
     run = page.get_by_role("group", name="Runs").get_by_role("button", name=re.compile(name))
@@ -68,16 +80,31 @@ def test_a_link_trains_forks_and_reproduces(
 ) -> None:
     page = new_page(alone=True)
     page.goto(address)
-    expect(page.get_by_text(re.compile(r"step (1\d\d|2\d\d) "))).to_be_visible(
-        timeout=TRAINING_TIMEOUT_MS
+    switch_off = wait_until_found(page)
+    # The sentence names a head and a step: it is the marked head, and the step of the pictures.
+    said = page.locator(".hu-trainer-caption").inner_text()
+    match = re.fullmatch(
+        r"Step (\d+): cross-attention (layer \d, head \d) puts (\d+)% of its weight on the right "
+        r"source tokens \(mean of 32 held-out examples; no head had 50% before\)\. Switch it off\?",
+        said,
     )
-    page.get_by_role("switch", name="Cross-attention, layer 2, head 1", exact=True).click()
-    wait_until_finished(page, 2)
+    assert match, said
+    step, head, share = match.groups()
+    assert int(share) >= 50
+    expect(page.get_by_text(re.compile(f"^step {step} ·"))).to_be_visible()
+    expect(page.locator(".hu-trainer-film .hu-note")).to_have_text(f"step {step}")
+    switch = page.get_by_role("switch", name=f"Cross-attention, {head}", exact=True)
+    expect(page.locator(".hu-trainer-heads .hu-drawn")).to_have_count(1)
+    expect(switch).to_have_class(re.compile("hu-drawn"))
+    switch_off.focus()
+    page.keyboard.press("Enter")
+    expect(switch_off).to_be_hidden()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_be_focused()
+    wait_until_finished(page, 2)  # it has not stopped again
     first, fork = runs(page)
     assert "99% at step" in first
-    assert "without cross-attention layer 2, head 1" in fork
-    off = page.get_by_role("switch", name="Cross-attention, layer 2, head 1", exact=True)
-    expect(off).to_have_attribute("aria-checked", "false")
+    assert fork.startswith(f"Step {step}, without cross-attention {head}")
+    expect(switch).to_have_attribute("aria-checked", "false")
     expect(page.get_by_text(re.compile("put .* of its weight on the right source"))).to_be_visible()
     sum_of_fork, sum_of_first = checksum(page, "without"), checksum(page, "First run")
     assert sum_of_first != sum_of_fork
@@ -138,6 +165,40 @@ def test_models_with_and_without_attention_are_compared(
     checksum(page, "Transformer")
     expect(heads).to_have_count(24)
 
+    # Five seeds can be cancelled and begun again; the verdict shows its pairs.
+    checksum(page, "GRU without attention")
+    compare, cancel = (
+        page.get_by_role("button", name=name, exact=True)
+        for name in ("Compare with five seeds", "Cancel")
+    )
+    compare.click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"^\d+ of 10 runs trained \(\d+%\), \d+ s"))).to_be_visible()
+    expect(compare).to_be_disabled()
+    cancel.click()
+    expect(page.get_by_role("progressbar")).to_have_count(0)
+    compare.click()
+    pairs = page.get_by_text(re.compile(r"^The pairs: 10 runs, trained in \d+ s$"))
+    expect(pairs).to_be_visible(timeout=TRAINING_TIMEOUT_MS)
+    expect(page.locator(".hu-trainer-verdict")).to_contain_text("a GRU without attention")
+    pairs.click()
+    expect(page.locator(".hu-trainer-pairs-shown tbody tr")).to_have_count(5)
+
+
+def test_a_question_races_its_runs_and_then_compares_five_seeds(
+    address: str, new_page: NewPage
+) -> None:
+    page = new_page(alone=True)
+    page.goto(address)
+    page.get_by_label("Speed").select_option("as fast as possible")
+    page.get_by_role("button", name="Why not one big head?").click()
+    caption = page.locator(".hu-trainer-caption")
+    expect(caption).to_contain_text("five seeds follow when these runs have ended")
+    wait_until_finished(page, 2)
+    expect(caption).to_contain_text("one head of 64 dimensions")
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(caption).to_contain_text("compare it with five seeds")
+
 
 def test_a_visitor_changes_settings_trains_on_own_pairs_and_continues_after_a_reload(
     address: str, new_page: NewPage
@@ -168,6 +229,7 @@ def test_a_visitor_changes_settings_trains_on_own_pairs_and_continues_after_a_re
     assert not [url for url in requests if "scripts/" not in url]
 
     page.goto(f"{address}?here=task%3Dreverse%3Bsteps%3D3000")
+    go_on_after_stop(page)
     expect(page.get_by_text(re.compile(r"step ([2-9]\d\d|\d{4}) "))).to_be_visible(
         timeout=TRAINING_TIMEOUT_MS
     )
@@ -212,12 +274,31 @@ def test_a_careless_visitor_gets_one_sentence_and_opens_the_model_in_every_view(
     wait_until_finished(page, 2)
     assert len(runs(page)) == 2
 
+    film = page.get_by_label("Film: training step")
+    loss = page.get_by_role("img", name=re.compile("^Loss"))
+    loss_of_fork = re.compile(
+        r"without cross-attention layer 1, head 1, with 120 steps in all: (\S+)"
+    )
+    shown = checksum(page, "without")
+    expect(loss).to_have_attribute("aria-label", loss_of_fork)
+    last_loss = loss_of_fork.search(loss.get_attribute("aria-label") or "")
+    assert shown.startswith("120 ")  # it has trained as long as the finished run
+    assert last_loss
     page.get_by_role("button", name="Open in every view").click()
     page.wait_for_url("**/index.html?model=trained*")
     expect(page.get_by_label("Model", exact=True)).to_have_value("trained")
     expect(page.get_by_text(re.compile(r"^Layer \d, head \d$")).first).to_be_visible()
     page.get_by_role("textbox", name="Input", exact=True).fill("a b q")
     expect(page.get_by_role("button", name="q", exact=True).first).to_be_visible()
+
+    # Its training is as it was left: nothing trains again.
+    page.get_by_role("link", name="Its training").click()
+    expect(page.get_by_role("group", name="Runs")).to_contain_text("finished")
+    expect(page.get_by_text(re.compile("Checksum of the weights at step 120"))).to_be_visible()
+    assert checksum(page, "without") == shown
+    expect(loss).to_have_attribute("aria-label", re.compile(re.escape(last_loss[0])))
+    assert int(film.get_attribute("max") or 0) > 1
+    expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
     other = new_page(alone=True)
     other.goto(f"{address.removesuffix('train.html')}index.html?model=trained")
@@ -229,6 +310,7 @@ def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_pag
     # A wrong link trains the usual run, says why, and stays in the address to be corrected.
     page.goto(f"{app}/train?here=batch%3D9999")
     expect(page.get_by_text("batch is 9999; it must be a whole number from 1")).to_be_visible()
+    go_on_after_stop(page)
     wait_until_finished(page)
     assert page.url.endswith("here=batch%3D9999")
     page.goto(f"{app}/train?here=task%3Dcopy%3Bsteps%3D30")
@@ -238,6 +320,10 @@ def test_the_same_page_in_the_app_keeps_the_run_in_the_address(app: str, new_pag
     page.get_by_role("button", name="Start again").click()
     expect(page.get_by_role("link", name="All ways to train")).to_be_visible()
     assert "here=task%3Dreverse" in page.url
+    go_on_after_stop(page)
     wait_until_finished(page)
     page.get_by_role("button", name="Open in every view").click()
-    expect(page).to_have_url(re.compile("[?&]here="))
+    expect(page).to_have_url(re.compile("[?&]run=reverse"))
+    expect(page.locator(".hu-film")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
+    expect(page.get_by_text("Outputs for held-out examples at step")).to_be_visible()

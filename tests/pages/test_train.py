@@ -7,6 +7,7 @@ import json
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.torch import save_file
 
@@ -24,7 +25,7 @@ def test_the_page_opens_with_three_cards_and_says_what_to_do_first(
 ) -> None:
     app = visit(PAGE)
     labels = [link.proto.label for link in app.get("page_link")]
-    assert {"Train in this tab →", "Other tasks and all settings →"} <= {*labels}
+    assert "Other tasks and all settings →" in labels
     for title in ("Reverse a sequence", "Where French puts adjectives", "Your own sentences"):
         assert title in visible_text(app)
     assert visible_text(app).count("weights, ") == 2
@@ -33,10 +34,17 @@ def test_the_page_opens_with_three_cards_and_says_what_to_do_first(
     first_buttons = [
         element.key for element in app.main.button if element.key not in folded_buttons
     ]
-    assert first_buttons == ["train-reverse", "train-french", "form-own"]
+    assert first_buttons == [
+        *("tab-reverse", "train-reverse", "tab-french", "train-french", "tab-pairs", "form-own")
+    ]
+    is_primary = {button.key: button.proto.type == "primary" for button in app.main.button}
+    assert [key for key in first_buttons if is_primary[key]] == [
+        *("tab-reverse", "tab-french", "tab-pairs")
+    ]
     assert "Train a small model and watch its attention form" in visible_text(app)
     assert "Your runs" not in visible_text(app)
     assert not messages(app)
+    assert view(app.button("tab-french").click().run()).here == "task=french"
     assert not jobs.runs()
 
 
@@ -86,10 +94,14 @@ def test_an_invalid_limits_file_is_reported(
     assert time.monotonic() - start < 60
 
 
+FILM = (np.arange(2 * 38) * 800).astype("<u2").reshape(2, 38)
+"""Two frames of two heads: 9 encoder, 4 decoder and 6 cross-attention weights for each head."""
+
+
 def test_a_model_of_the_browser_becomes_a_finished_run(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    """The component's message: the model as one file in base64, its settings and its curve."""
+    """The component's message: the model in base64, its settings, curves, film and outputs."""
     settings = {"n_layers": 1, "n_heads": 2, "d_model": 16, "d_ff": 16}
     model = Transformer(make_run_config("reverse", settings=settings).model)
     file = tmp_path / "model.safetensors"
@@ -101,6 +113,15 @@ def test_a_model_of_the_browser_becomes_a_finished_run(
         "settings": {"task": "reverse", "batch": 16, "off": "", **settings},
         "title": "Reverse a sequence",
         "points": [[25, 0.5]],
+        "losses": [[1, 3.5], [25, 1.25]],
+        "outputs": [{"src": "a b", "tgt": "b a", "output": "b b", "right": False}],
+        "film": {
+            "steps": [0, 25],
+            "tokens": [
+                {"src": ["a", "b", "</s>"], "tgt": ["<s>", "b"], "predicted": ["b", "</s>"]}
+            ],
+            "weights": base64.b64encode(FILM.tobytes()).decode(),
+        },
     }
     app = send_choice(visit(PAGE, here="task=reverse"), "trainer", **message)
     name = view(app).run
@@ -108,11 +129,28 @@ def test_a_model_of_the_browser_becomes_a_finished_run(
     stored = jobs.folder(name).readable_config()
     assert isinstance(stored, TaskRun)
     assert stored.model == model.config
-    assert "This run has no film of its heads" in visible_text(app)
+    folder = jobs.folder(name)
+    assert folder.metrics() == [
+        {"step": 1, "loss": 3.5},
+        {"step": 25, "loss": 1.25, "sequence_accuracy": 0.5},
+    ]
+    assert folder.snapshots() == [0, 25]
+    cross = folder.snapshot(25)["0.cross"]  # after two times 9 encoder and 4 decoder weights
+    np.testing.assert_allclose(
+        cross, FILM[1, 26:].reshape(1, 2, 2, 3) / 65_535, rtol=0, atol=2**-11
+    )
+    text = visible_text(app)
+    assert "Outputs for held-out examples at step 25" in text
+    assert "<td>b a</td><td>b b</td><td>wrong</td>" in text
 
+    film = message["film"]
+    assert isinstance(film, dict)
     for wrong in (
         *({"model": "AAAA"}, {"points": []}, {"settings": {"task": "no such task"}}),
-        *({"settings": {}}, {"title": "\u202ex"}, {"points": None}),
+        *({"settings": {}}, {"title": "\u202ex"}, {"points": None}, {"losses": [[1, None]]}),
+        *({"film": {**film, "weights": weights}} for weights in ("AAAA", "AAA", "é", "")),
+        *({"film": {**film, "steps": steps}} for steps in ([25, 0], [25], [0, 25, 50])),
+        *({"model": "AAA"}, {"outputs": [{}]}, {"film": {}}),
     ):
         app = send_choice(visit(PAGE, here="task=reverse"), "trainer", **{**message, **wrong})
         assert len(app.warning) == 1

@@ -5,7 +5,7 @@ import { allSettings, MAX_FORKS, readLink, writeLink } from "../../../transforme
 import { makeRuns } from "../../../transformer/client/app/trainer/runs.js";
 import { Random } from "../../../transformer/client/training/random.js";
 
-const [CORES, STEPS, ACTIONS, TREES] = [3, 60, 60, 24];
+const [CORES, STEPS, ACTIONS, TREES, STOP] = [3, 60, 60, 24, 30]; // a head finds the rule at step STOP
 const OFFS = ["", "c0.0", "c1.1", "e0", "d1.3", "c9.9"];
 
 // A worker whose steps the test takes: it knows of its run only what training/worker.js is told.
@@ -37,6 +37,7 @@ class FakeWorker {
       );
       this.steps = changed.steps ?? STEPS;
       this.isRunning = true;
+      this.stopsAt = message.stopsAtShare ? STOP : -1;
       this.send({ type: "started", step: this.step, settings: changed });
       this.afterStep();
     } else if (message.type === "state") {
@@ -60,6 +61,10 @@ class FakeWorker {
   }
   afterStep() {
     if (this.start.forkSteps?.includes(this.step)) this.send({ type: "forkState", state: this.state() });
+    if (this.step === this.stopsAt && this.step < this.steps) {
+      this.isRunning = false;
+      this.send({ type: "paused", step: this.step, checksum: "", isFound: true });
+    }
     if (this.step < this.steps) return;
     [this.isRunning, this.isOver] = [false, true];
     const evaluation = { step: this.step, correct: 1, count: 1, linkShares: null };
@@ -73,7 +78,7 @@ class FakeWorker {
 }
 
 const settle = () => new Promise((resolve) => setTimeout(resolve));
-const isOver = ({ state }) => ["finished", "diverged", "problem"].includes(state);
+const isOver = ({ state }) => ["finished", "diverged", "problem", "cancelled"].includes(state);
 
 function check(runs, live) {
   assert(runs.all.filter(({ state }) => state === "training").length <= CORES, "more runs train than there are cores");
@@ -92,7 +97,8 @@ Deno.test("any order of pauses, forks, comparisons and failures keeps the tree o
     const comparisons = [];
     let refused = 0;
     const links = [`steps=${STEPS}`, `steps=${STEPS}~0@20;off=c0.0~1@40;off=c0.1~0@0;seed=5`];
-    runs.begin(readLink(links[seed % 2]), null);
+    const stops = seed % 2 === 0;
+    runs.begin(readLink(links[seed % 2]), null, null, stops);
     const anyRun = () => runs.all[random.below(runs.all.length)];
     const act = [
       () => runs.pause(),
@@ -107,7 +113,15 @@ Deno.test("any order of pauses, forks, comparisons and failures keeps the tree o
       () => {
         const run = anyRun();
         const isFork = run.parent >= 0 && !run.hidden;
-        if (isFork) comparisons.push(runs.compareSeeds(run, Boolean(random.below(2)), 2).catch((error) => error));
+        if (!isFork) return;
+        const comparison = runs.compareSeeds(run, Boolean(random.below(2)), 2);
+        comparisons.push({ ...comparison, isCancelled: false, pairs: comparison.pairs.catch((error) => error) });
+      },
+      () => {
+        const comparison = comparisons[random.below(comparisons.length + 1)];
+        if (!comparison || comparison.progress().done === comparison.count) return;
+        comparison.isCancelled = true;
+        comparison.cancel();
       },
       () => seed % 4 === 3 && [...live].filter((worker) => worker.isRunning).at(0)?.fail(random),
     ];
@@ -122,8 +136,8 @@ Deno.test("any order of pauses, forks, comparisons and failures keeps the tree o
     }
 
     // Played on, every run ends, and every comparison has its answer.
-    runs.resume();
     for (let i = 0; i < 3000 && !runs.all.every(isOver); i++) {
+      runs.resume(); // again where a head has found the rule
       for (const worker of [...live]) {
         worker.read();
         if (worker.isRunning) worker.takeStep();
@@ -133,7 +147,14 @@ Deno.test("any order of pauses, forks, comparisons and failures keeps the tree o
     }
     assert(runs.all.every(isOver), `seed ${seed}: ${runs.all.map(({ state }) => state)}`);
     assert(runs.all.every(({ hidden, worker }) => !hidden || !worker), "a hidden run keeps its worker");
-    for (const pairs of await Promise.all(comparisons)) assert(pairs instanceof Error || pairs.length === 2);
+    for (const { pairs, isCancelled, progress, count } of comparisons) {
+      const outcome = await pairs;
+      if (isCancelled) assert.equal(outcome, null);
+      else assert(outcome instanceof Error || outcome.length === 2);
+      assert.deepEqual(progress(), { done: count, share: 1 });
+    }
+    const [root] = runs.all;
+    assert.equal(root.foundAt, stops && root.at >= STOP ? STOP : -1, "one stop, and only where it was wanted");
     const settings = runs.visible.map((
       _,
       i,
@@ -184,7 +205,7 @@ Deno.test("pause, compare, play: the comparison ends", async () => {
   assert.equal(runs.all[1].step, 20);
   assert.equal(runs.all[1].start, null, "the fork began with the weights of its run");
   runs.pause();
-  const comparison = runs.compareSeeds(runs.all[1], false);
+  const comparison = runs.compareSeeds(runs.all[1], false).pairs;
   for (let i = 0; i < 5; i++) advance();
   runs.resume();
   for (let i = 0; i < 600; i++) advance();

@@ -3,13 +3,20 @@
 import assert from "node:assert/strict";
 import { caption, changeText, firstFollower } from "../../../transformer/client/app/trainer/captions.js";
 import { allSettings, readLink, writeLink } from "../../../transformer/client/app/trainer/link.js";
-import { MODEL_RACE, racedSetting, raceText, SCORE_RACE } from "../../../transformer/client/app/trainer/races.js";
+import {
+  MODEL_RACE,
+  QUESTIONS,
+  racedSetting,
+  raceText,
+  SCORE_RACE,
+} from "../../../transformer/client/app/trainer/races.js";
 import { descriptionOf, makeRuns } from "../../../transformer/client/app/trainer/runs.js";
 import { pairsOf, readModelFile } from "../../../transformer/client/app/trainer/saved.js";
 import { headWeights } from "../../../transformer/client/app/trainer/heads.js";
 import { meanWithInterval, pairTable, successor, verdict } from "../../../transformer/client/app/trainer/verdict.js";
 import { setExactNames } from "../../../transformer/client/common/naming.js";
 import { thinned } from "../../../transformer/client/app/trainer/curves.js";
+import { filmOf, historyOf } from "../../../transformer/client/app/trainer/history.js";
 import { checkpointOf } from "../../../transformer/client/training/checkpoint.js";
 import { Run } from "../../../transformer/client/training/run.js";
 import { symbolPieces, Vocabulary } from "../../../transformer/client/model/vocabulary.js";
@@ -39,7 +46,7 @@ Deno.test("an impossible link is refused in one sentence", () => {
     "seed=x": "seed is NaN; it must be a whole number",
     "heads=3": "There is no setting heads",
     "__proto__=1": "There is no setting __proto__",
-    "fault=no residual": "There is no setting fault",
+    "fault=residual": "There is no setting fault",
     "n_heads=3": "d_model is 64; with 3 heads",
     "causal=maybe": "causal is maybe",
     "learning_rate=1e99": "from 0 to 10",
@@ -64,6 +71,12 @@ Deno.test("an impossible link is refused in one sentence", () => {
     "n_heads=2~0@20;off=c0.2": "There is no head c0.2",
     "option.constructor=3": "no option constructor",
     "option.toString=3": "no option toString",
+    "option.__proto__=3": "no option __proto__",
+    "task=cipher;option.key=": "key is NaN",
+    "steps=30;seed=2;steps=40": "The link has steps twice",
+    "option.longest=3;option.longest=4": "The link has option.longest twice",
+    "seed\u202e=3": "The link has the character U+202E; it must have only letters",
+    "task=re\nverse": "The link has the character U+000A",
     "toString=3": "There is no setting toString",
     "task=pairs;option.longest=3": "Sentence pairs have no options",
     "steps=100~0@101;off=c0.0": "run 0 ends at step 100",
@@ -307,8 +320,62 @@ Deno.test("a race of score functions begins each run anew, and its seeds too", (
   runs.close();
 });
 
+Deno.test("each question begins runs that differ in one setting, and says what they have reached", () => {
+  for (const { link, compared } of QUESTIONS) {
+    const planned = readLink(link);
+    assert.equal(writeLink(planned), link);
+    assert.deepEqual([planned[compared].parent, planned[compared].step], [0, 0]);
+    assert.deepEqual(Object.keys(planned[compared].settings).length, 1);
+  }
+  const run = (settings, ...evaluations) => ({
+    step: 0,
+    started: { settings: { d_model: 64, positions: "sinusoidal", ...settings }, parameters: 117_888 },
+    evaluations: evaluations.map(([step, correct]) => ({ step, correct, count: 100 })),
+  });
+  const race = (...runs) => raceText(/** @type {any} */ (runs), racedSetting(/** @type {any} */ (runs)));
+  assert.equal(
+    race(run({ n_heads: 4 }, [25, 10], [50, 99]), run({ n_heads: 1 }, [50, 60])),
+    "Right outputs by heads: 4 heads of 16 dimensions 99% (step 50; 99% at step 50); one head of 64 dimensions 60% " +
+      "(step 50). Both models have 117,888 weights.",
+  );
+  assert.equal(
+    race(run({ n_heads: 4 }, [50, 99]), run({ n_heads: 4, positions: "none" }, [50, 3])),
+    "Right outputs by positional encoding: sinusoidal 99% (step 50; 99% at step 50); none 3% (step 50).",
+  );
+});
+
+Deno.test("the history of a fork begins with that of its run, and its film has the weights of every head", () => {
+  const example = (weight) => ({
+    src: ["a", "</s>"],
+    tgt: ["<s>", "a"],
+    gold: ["a", "</s>"],
+    attention: Float32Array.of(weight, 1 - weight, 0, 1),
+  });
+  const run = (id, parent, step, ...steps) => /** @type {any} */ ({
+    id,
+    parent,
+    step,
+    records: steps.slice(1).map((each) => ({ step: each, loss: id })),
+    evaluations: [],
+    frames: steps.map((each) => ({ step: each, examples: [example(each / 100)] })),
+  });
+  const all = [run(0, -1, 0, 0, 10, 20, 30), run(1, 0, 20, 20, 30, 40), run(2, 0, 0, 0, 10)];
+  const of = (id) => historyOf(all, all[id], ({ frames }) => frames);
+  assert.deepEqual(of(1).records.map(({ step, loss }) => [step, loss]), [[10, 0], [20, 0], [30, 1], [40, 1]]);
+  assert.deepEqual(of(2).frames.map(({ step }) => step), [0, 10]);
+  const { steps, tokens, weights } = filmOf(of(1).frames);
+  assert.deepEqual(steps, [0, 10, 20, 30, 40]);
+  assert.deepEqual(tokens, [{ src: ["a", "</s>"], tgt: ["<s>", "a"], predicted: ["a", "</s>"] }]);
+  const errors = [...weights.slice(4, 8)].map((value, i) => Math.abs(value / 65_535 - [0.1, 0.9, 0, 1][i]));
+  assert(Math.max(...errors) < 1 / 65_535, String(errors));
+  assert.deepEqual(filmOf([]), { steps: [], tokens: [], weights: new Uint16Array(0) });
+});
+
 Deno.test("a change is named in words", () => {
   const cases = [
+    [{ n_heads: 1 }, "with one big head"],
+    [{ positions: "none" }, "with no positions"],
+    [{ model: "gru" }, "with a GRU without attention"],
     [{ off: "c0.1,e1" }, "without cross-attention layer 1, head 2 and encoder self-attention layer 2"],
     [{ off: "" }, "with all heads"],
     [{ learning_rate: 0.001 }, "with learning rate 0.001"],

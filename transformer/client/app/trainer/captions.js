@@ -5,12 +5,11 @@ import { headName, layerName } from "../../common/naming.js";
 import { MODEL_NAMES, SCORE_NAMES } from "./knobs.js";
 import { wholePercent } from "../../common/numbers.js";
 import { fill } from "../../common/sentences.js";
-import { DEFAULTS } from "../../training/settings.js";
+import { DEFAULTS, FOUND } from "../../training/settings.js";
 import { TASKS } from "../../training/tasks.js";
 import { racerName } from "./races.js";
 import { isOff, reachedStep } from "./verdict.js";
 
-const BEGINS = 0.5; // a head follows the rule once this share of its weight is on the right tokens
 const RECENT = 20; // steps whose mean loss is compared
 const HIGH_RATE = 5; // times the task's own learning rate
 const FAILED = 0.5; // below this share of correct outputs at the end, the settings made the task too hard
@@ -30,7 +29,7 @@ export function firstFollower(evaluations, off = "") {
     linkShares.forEach((heads, layer) =>
       heads.forEach((share, head) => {
         if (isOff(off, layer, head)) return;
-        if (share >= BEGINS && share > (best?.share ?? 0)) best = { step, layer, head, share };
+        if (share >= FOUND && share > (best?.share ?? 0)) best = { step, layer, head, share };
       })
     );
     if (best) return best;
@@ -40,7 +39,7 @@ export function firstFollower(evaluations, off = "") {
 
 /** @param {Run} run @returns {string} */
 export function caption(run) {
-  if (run.problem || !run.evaluations.length) return learnedText(run);
+  if (run.problem || !run.started || !run.evaluations.length) return learnedText(run);
   const { unseen: { words, pairs } = { words: 0, pairs: 0 }, repeats = 0, validCount: held } = run.started;
   return [
     learnedText(run),
@@ -53,7 +52,9 @@ export function caption(run) {
 function learnedText(run) {
   const last = run.evaluations.at(-1);
   if (run.problem) return run.problem;
-  if (!last) return "Every small picture is one head: rows are tokens that look, columns tokens that they look at.";
+  if (!last || !run.started) {
+    return "Every small picture is one head: rows are tokens that look, columns tokens that they look at.";
+  }
   const settings = run.started.settings;
   const share = last.correct / last.count;
   const loss = run.records.at(-1)?.loss;
@@ -166,7 +167,7 @@ export function runName(run, raced) {
 export function runState(run) {
   const words = {
     training: `step ${run.at}`,
-    waiting: "waits for a free processor core",
+    waiting: run.step > run.at && !run.start ? `begins at step ${run.step}` : "waits for a free processor core",
     finished: `finished after ${run.seconds.toFixed(1)} s`,
     diverged: `diverged at step ${run.at}`,
   };
@@ -195,6 +196,8 @@ export function changeText(settings) {
 const SETTING_CHANGES = {
   steps: (value) => `${value} steps in all`,
   causal: (value) => (value ? "the decoder's mask" : "no decoder mask"),
-  model: (value) => MODEL_NAMES[value],
+  model: (value) => (value === "transformer" ? "a Transformer" : `a ${MODEL_NAMES[value]}`),
+  n_heads: (value) => (value === 1 ? "one big head" : `${value} heads`),
+  positions: (value) => (value === "none" ? "no positions" : `${value} positions`),
   score: (value) => `scores ${SCORE_NAMES[value]}`,
 };

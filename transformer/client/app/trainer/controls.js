@@ -3,7 +3,7 @@
 import { button, el } from "../../common/base.js";
 import { wholePercent } from "../../common/numbers.js";
 
-const SPEEDS = { "as fast as possible": 0, "60 steps a second": 60, "10 steps a second": 10, "2 steps a second": 2 };
+const SPEEDS = { "60 steps a second": 60, "as fast as possible": 0, "10 steps a second": 10, "2 steps a second": 2 };
 
 /** @param {any} runs of makeRuns @param {() => void} onChange @param {() => void} restart */
 export function makeControls(runs, onChange, restart) {
@@ -17,7 +17,9 @@ export function makeControls(runs, onChange, restart) {
     onChange();
   });
   const speed = el("select", { "aria-label": "Speed" }, ...Object.keys(SPEEDS).map((name) => el("option", {}, name)));
-  speed.addEventListener("change", () => runs.setSpeed(SPEEDS[speed.value]));
+  const setSpeed = () => runs.setSpeed(SPEEDS[speed.value]);
+  speed.addEventListener("change", setSpeed);
+  setSpeed();
   const status = el("p", { class: "hu-trainer-status", role: "status" });
 
   function draw(run) {
@@ -28,7 +30,8 @@ export function makeControls(runs, onChange, restart) {
     play.disabled = step.disabled = isOver;
     if (run) status.textContent = statusOf(run);
   }
-  return { nodes: [play, step, button("Start again", restart), speed], status, draw };
+  const focus = () => play.focus({ preventScroll: true });
+  return { focus, nodes: [play, step, button("Start again", restart), speed], status, draw };
 }
 
 function statusOf({ at, records, evaluations }) {

@@ -138,7 +138,7 @@ export function accuracyByLength({ evaluations }) {
 }
 
 // Step and share of right outputs at every evaluation.
-/** @param {Run} run @returns {[number, number][]} */
+/** @param {{ evaluations: any[] }} run @returns {[number, number][]} */
 export const accuracyPoints = ({ evaluations }) =>
   evaluations.map(({ step, correct, count }) => [step, correct / count]);
 

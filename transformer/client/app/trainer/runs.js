@@ -1,6 +1,7 @@
 // The runs of a page: a tree whose root is the first run and whose other nodes are forks, each in a worker of its own.
 // At most `cores` of them train at the same time; the others wait for their turn.
 
+import { FOUND } from "../../training/settings.js";
 import { accuracyPoints } from "./curves.js";
 import { allSettings, readLink, writeLink } from "./link.js";
 import { reachedStep } from "./verdict.js";
@@ -15,9 +16,13 @@ const PAIRS = 5; // of a comparison
  * @typedef {import("./link.js").PlannedRun} PlannedRun
  * @typedef {{ id: number, parent: number, step: number, settings: any, state: string, at: number, seconds: number,
  *   records: any[], evaluations: any[], examples: any[], started: any, checksum: string, problem: string,
- *   hidden: boolean, worker: Worker | null, origin: any, start: any }} Run `state` is waiting, training, paused, finished,
- *   diverged or problem; `hidden` runs are those of a comparison; `start` is null once the run has started, and while a
- *   fork of a link waits for its origin
+ *   hidden: boolean, worker: Worker | null, origin: any, start: any, foundAt: number }} Run `state` is waiting, training,
+ *   paused, finished, diverged, problem or cancelled; `hidden` runs are those of a comparison; `start` is null once the
+ *   run has started, and while a fork of a link waits for its origin; `foundAt` is the step at which the run has paused
+ *   because a head puts FOUND of its weight on the right tokens, or −1
+ * @typedef {{ pairs: Promise<import("./verdict.js").Pair[] | null>, count: number, cancel: () => void,
+ *   progress: () => { done: number, share: number } }} RunningComparison `pairs` is null if it was cancelled or another
+ *   tree has begun; `count` is of runs, `share` of their steps
  */
 
 /**
@@ -27,7 +32,7 @@ const PAIRS = 5; // of a comparison
 export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, navigator.hardwareConcurrency || 2)) {
   /** @type {Run[]} */
   let runs = [];
-  let [paused, stepsPerSecond, data, lastId] = [false, 0, null, 0];
+  let [paused, stopsOnce, stepsPerSecond, data, lastId] = [false, false, 0, null, 0];
   const answers = new Map(); // by the id of the command
   /** @type {Map<string, { next: PlannedRun, done: Promise<Run | null> }>} */
   const forking = new Map(); // forks that wait for the state of their origin
@@ -37,15 +42,15 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
   /** @param {Run} run */
   const isTraining = (run) => run.state === "training";
   /** @param {Run} run */
-  const isOver = ({ state }) => ["finished", "diverged", "problem"].includes(state);
+  const isOver = ({ state }) => ["finished", "diverged", "problem", "cancelled"].includes(state);
   const visible = () => runs.filter((run) => !run.hidden);
 
   // Begin with these runs at step 0, and with their forks when they get there; `state` continues the last one where it
-  // was saved.
+  // was saved. With `stops` the first run pauses once, when a head has found the rule of its task.
   /** @param {PlannedRun[]} planned @param {any} pairs @param {any} [state] */
-  function begin(planned, pairs, state) {
+  function begin(planned, pairs, state, stops = false) {
     close();
-    [data, paused] = [pairs, false];
+    [data, paused, stopsOnce] = [pairs, false, stops];
     planned.forEach((plan, index) => {
       const saved = index === planned.length - 1 ? state ?? null : null;
       add(plan, plan.step && !saved ? null : { description: descriptionOf(planned, index), state: saved });
@@ -56,7 +61,16 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
   /** @param {PlannedRun} plan @param {any} start @returns {Run} */
   function add({ parent, step, settings }, start, hidden = false) {
     const lists = { records: [], evaluations: [], examples: [] };
-    const reported = { ...lists, state: "waiting", at: 0, seconds: 0, started: null, checksum: "", problem: "" };
+    const reported = {
+      ...lists,
+      state: "waiting",
+      at: 0,
+      seconds: 0,
+      started: null,
+      checksum: "",
+      problem: "",
+      foundAt: -1,
+    };
     const run = { id: runs.length, parent, step, settings, start, hidden, worker: null, origin: null, ...reported };
     runs.push(run);
     return run;
@@ -83,23 +97,28 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     };
     const forkSteps = runs.filter((fork) => fork.parent === run.id && awaitsOrigin(fork)).map(({ step }) => step);
     const speed = run.hidden ? 0 : stepsPerSecond;
-    run.worker.postMessage({ type: "start", ...run.start, data, forkSteps, stepsPerSecond: speed });
+    const stops = stopsOnce && run.id === 0 ? { stopsAtShare: FOUND } : {};
+    run.worker.postMessage({ type: "start", ...run.start, data, forkSteps, stepsPerSecond: speed, ...stops });
     run.start = null;
   }
 
   /** @param {any} run @param {any} report */
   function take(run, report) {
-    if (!runs.includes(run)) return; // of an earlier tree
+    if (!runs.includes(run) || !run.worker) return; // of an earlier tree, or cancelled
     if (report.type === "answer") return answer(report);
     if (report.type === "forkState") return startForks(run, report.state);
     takeNumbers(run, report);
     // The page pauses a run, and its worker says so later, perhaps when the run goes on already.
     if (["finished", "diverged", "problem"].includes(report.type)) run.state = report.type;
     if (report.problem) run.problem = report.problem;
+    if (report.isFound) {
+      run.foundAt = report.step;
+      pause();
+    }
     if (run.hidden && isOver(run)) stop(run);
     if (isOver(run)) endWaitingForks(run);
     onReport(run, report);
-    for (const { members, settle } of comparisons) if (members.every(isOver)) settle(true);
+    for (const { members, settle } of [...comparisons]) if (members.every(isOver)) settle(true);
     schedule();
   }
 
@@ -204,9 +223,9 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
   }
 
   // Train a fork and the run it came from several times, hidden: from step 0 on with other seeds, or from the fork on with
-  // other orders of batches. Resolves to the pairs of outcomes, or to null if another tree has begun.
-  /** @param {Run} forked @param {boolean} fromStart */
-  async function compareSeeds(forked, fromStart, count = PAIRS) {
+  // other orders of batches.
+  /** @param {Run} forked @param {boolean} fromStart @returns {RunningComparison} */
+  function compareSeeds(forked, fromStart, count = PAIRS) {
     const pairs = Array.from({ length: count }, (_, i) => {
       const { steps } = forked.settings; // more of them after a finished run, for both sides
       const seed = { seed: (1000 * (i + 1) + forked.id) % 1_000_000, ...(steps && { steps }) };
@@ -214,16 +233,44 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
       return { seed: seed.seed, before, after };
     });
     const members = pairs.flatMap(({ before, after }) => [before, after]);
-    const isComplete = await new Promise((settle) => {
-      comparisons.push({ members, settle });
-      schedule();
+    const ended = new Promise((resolve) => {
+      comparisons.push({
+        members,
+        settle(isComplete) {
+          comparisons = comparisons.filter((comparison) => comparison.members !== members);
+          resolve(isComplete);
+        },
+      });
     });
-    comparisons = comparisons.filter((comparison) => comparison.members !== members);
-    if (!isComplete) return null;
-    const failed = members.find(({ state }) => state === "problem");
-    if (failed) throw new Error(failed.problem);
-    return pairs.map(({ seed, before, after }) => ({ seed, before: outcomeOf(before), after: outcomeOf(after) }));
+    schedule();
+    return {
+      pairs: ended.then((isComplete) => isComplete ? outcomesOf(pairs) : null),
+      count: members.length,
+      progress: () => ({
+        done: members.filter(isOver).length,
+        share: members.reduce((sum, run) => sum + shareOf(run), 0) / members.length,
+      }),
+      cancel: () => cancel(members),
+    };
   }
+
+  /** @param {Run[]} members of a comparison */
+  function cancel(members) {
+    const comparison = comparisons.find((other) => other.members === members);
+    for (const run of members.filter((member) => !isOver(member))) {
+      stop(run);
+      run.state = "cancelled";
+    }
+    comparison?.settle(false);
+    schedule();
+  }
+
+  // The share of its steps that a run of a comparison has taken.
+  /** @param {Run} run */
+  const shareOf = (run) => {
+    if (isOver(run)) return 1;
+    return run.started ? Math.max(run.at - run.step, 0) / (run.started.settings.steps - run.step) : 0;
+  };
 
   /** @param {Run} forked @param {any} seed */
   function bothFromStart(forked, seed) {
@@ -254,7 +301,7 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     runs = [];
     answers.clear();
     forking.clear();
-    for (const { settle } of comparisons) settle(false);
+    for (const { settle } of [...comparisons]) settle(false);
   }
 
   // The visible runs as those of a link, and more if they are given.
@@ -283,6 +330,12 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     for (const run of visible()) if (isTraining(run)) run.state = "paused";
   }
 
+  function pause() {
+    pauseVisible();
+    send({ type: "pause" });
+    schedule();
+  }
+
   return {
     begin,
     fork,
@@ -298,11 +351,7 @@ export function makeRuns(makeWorker, onReport, cores = Math.max(LEAST_WORKERS, n
     get paused() {
       return paused;
     },
-    pause() {
-      pauseVisible();
-      send({ type: "pause" });
-      schedule();
-    },
+    pause,
     resume() {
       paused = false;
       for (const run of runs) if (run.state === "paused") run.state = "waiting";
@@ -333,6 +382,13 @@ export function descriptionOf(planned, index) {
   }
   const { options, ...settings } = allSettings(planned, i);
   return { settings: { ...settings, options }, changes };
+}
+
+/** @param {{ seed: number, before: Run, after: Run }[]} pairs @returns {import("./verdict.js").Pair[]} */
+function outcomesOf(pairs) {
+  const failed = pairs.flatMap(({ before, after }) => [before, after]).find(({ state }) => state === "problem");
+  if (failed) throw new Error(failed.problem);
+  return pairs.map(({ seed, before, after }) => ({ seed, before: outcomeOf(before), after: outcomeOf(after) }));
 }
 
 // The step at which 99 % were first correct, the share that is correct at the end, and where the heads look then.

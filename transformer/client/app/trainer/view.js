@@ -1,7 +1,7 @@
 // The page that trains in this tab: what the model writes now, all its heads, curves, and the tree of forks. Every
 // change is part of the link.
 
-import { button, colours, copyText, download, el } from "../../common/base.js";
+import { colours, copyText, download, el } from "../../common/base.js";
 import { setExactNames, truncated } from "../../common/naming.js";
 import { readOff } from "../../common/head-codes.js";
 import { placeName } from "../../views/grids/all-heads.js";
@@ -9,17 +9,20 @@ import { caption, changeText, runName, runState } from "./captions.js";
 import { makeControls } from "./controls.js";
 import { accuracyPoints, makeCurves, makeTimeline, thinned } from "./curves.js";
 import { makeRunFilm } from "./film.js";
+import { filmOf, historyOf, outputsOf } from "./history.js";
 import { makeSwitchedHeads } from "./heads.js";
 import { makeOwnInput, makePairsForm } from "./inputs.js";
 import { makeKnobs, titleOf } from "./knobs.js";
 import { makeLastRun } from "./last-run.js";
 import { allSettings, isSame, readLink, writeLink } from "./link.js";
 import { makeOutputs } from "./outputs.js";
-import { MODEL_RACE, racedSetting, racers, raceText, SCORE_RACE } from "./races.js";
+import { makeQuestions } from "./questions.js";
+import { racedSetting, racers, raceText } from "./races.js";
 import { makeRuns } from "./runs.js";
 import { pairsOf, readModelFile } from "./saved.js";
 import { scriptFor } from "./script.js";
 import { makeSeedComparison } from "./seeds.js";
+import { makeStop } from "./stop.js";
 import { makeTools } from "./tools.js";
 
 const USUAL_LINK = "task=reverse";
@@ -28,19 +31,22 @@ const MAX_FILE_BYTES = 100e6;
 const SHOWN_EXAMPLES = 3;
 const MAX_TITLE = 80; // characters of the title of an opened model
 const SHAPE = ["model", "n_layers", "n_heads"];
+const ONE_SEED = "One seed may be chance: select a run below, then compare it with five seeds.";
+const SEEDS_FOLLOW = "One seed may be chance: five seeds follow when these runs have ended.";
 const PASTE_PAIRS = "Paste sentence pairs in any two languages, at least 20: a model learns them in this tab.";
 
 /**
  * @param {HTMLElement} container
- * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onRuns?: (runs: any[]) => void, onOpen: (model: any) => Promise<void> | void }} host
+ * @param {{ link: string, workerUrl: URL | string, onLink: (link: string, isNew: boolean) => void, address: (link: string) => string, isFile?: boolean, seed?: number, onRuns?: (runs: any[]) => void, onOpen: (model: any) => Promise<void> | void, opened?: import("./last-run.js").KeptRun | null }} host
+ *   `opened` is a run that is shown as it was left
  */
 export function openTrainer(
   container,
-  { link, workerUrl, onLink, address, isFile = false, seed = 0, onRuns = () => undefined, onOpen },
+  { link, workerUrl, onLink, address, isFile = false, seed = 0, onRuns = () => undefined, onOpen, opened = null },
 ) {
   setExactNames(false);
   const runs = makeRuns(() => new Worker(workerUrl, { type: "module" }), onReport);
-  let [selected, example, isDrawing, reportedAt] = [0, 0, false, 0];
+  let [selected, example, isDrawing, reportedAt, compared] = [0, 0, false, 0, 0];
   let pairs = null; // the sentence pairs that the visitor has pasted
   let own = null; // the example of the visitor's own input
 
@@ -68,12 +74,19 @@ export function openTrainer(
     film.showNewest();
     touch();
   });
-  const raceButtons = el(
-    "div",
-    { class: "hu-line" },
-    button("Why attention? Compare with recurrent models", () => begin(readLink(MODEL_RACE))),
-    button("Why divide by √d_k? Race three score functions", () => begin(readLink(SCORE_RACE))),
-  );
+  const stop = makeStop((off) => {
+    selected = 0;
+    attempt(() => forkSelected({ off }));
+    controls.focus();
+  }, () => {
+    runs.resume();
+    controls.focus();
+    touch();
+  });
+  const questions = makeQuestions((question) => {
+    begin(readLink(question.link));
+    compared = question.compared; // by seeds, when the race has ended
+  });
   const seeds = makeSeedComparison(runs.compareSeeds, (run) => settingsOf(run.id).steps, touch);
   const tools = makeTools({ copyLink, openModel, saveModel, openFile, saveScript }, attempt);
   const lastRun = makeLastRun(snapshotOf, (last) => attempt(() => resume(last)), showProblem);
@@ -102,15 +115,16 @@ export function openTrainer(
         heads.node,
         headText,
         captionText,
+        stop.node,
         film.node,
+        ...seeds.nodes,
+        questions,
       ),
       el(
         "section",
         { class: "hu-trainer-right", "aria-label": "Curves and forks" },
         ...curves.nodes,
         timeline.node,
-        raceButtons,
-        ...seeds.nodes,
         ...tools.nodes,
       ),
     ),
@@ -122,8 +136,9 @@ export function openTrainer(
   const currentLink = () => writeLink(runs.planned());
 
   // -- runs and their forks
-  function begin(planned, state = null, isOfLink = true) {
-    [selected, own, example] = [state ? planned.length - 1 : 0, null, 0];
+  /** @param {any} state where the last run continues @param {import("./history.js").History | null} history its own */
+  function begin(planned, state = null, history = null, isOfLink = true) {
+    [selected, own, example, compared] = [state ? planned.length - 1 : 0, null, 0, 0];
     film.showNewest();
     problem.hidden = true;
     const hasOwnPairs = planned[0].settings.task === "pairs";
@@ -133,9 +148,16 @@ export function openTrainer(
       runs.close();
       link = writeLink(planned);
       captionText.textContent = PASTE_PAIRS;
-    } else runs.begin(withOwnSeed(planned), hasOwnPairs ? pairs : null, state);
+    } else runs.begin(withOwnSeed(planned), hasOwnPairs ? pairs : null, state, planned.length === 1 && !state);
+    if (history) restore(runs.all[selected], history, state.step);
     if (isOfLink) onLink(writeLink(planned), false);
     touch();
+  }
+
+  /** @param {import("./runs.js").Run} run @param {import("./history.js").History} history */
+  function restore(run, { records, evaluations, frames }, step) {
+    Object.assign(run, { records, evaluations, at: step, examples: frames.at(-1)?.examples ?? [] });
+    film.restore(run, frames);
   }
 
   // In a class every device trains with another seed, unless the link has one.
@@ -187,12 +209,13 @@ export function openTrainer(
   }
 
   async function snapshotOf(run) {
-    return { link: currentLink(), pairs, state: await runs.ask(run, { type: "state" }) };
+    const state = await runs.ask(run, { type: "state" });
+    return { link: writeLink(runs.pathTo(run)), pairs, state, history: historyOf(runs.all, run, film.framesOf) };
   }
 
   function resume(last) {
     pairs = last.pairs;
-    begin(readLink(last.link).slice(0, 1), last.state);
+    begin(readLink(last.link), last.state, last.history);
   }
 
   // -- links, files and the views of whole sentences
@@ -231,13 +254,19 @@ export function openTrainer(
   async function openModel() {
     const run = runs.all[selected];
     const settings = settingsOf(selected);
+    const snapshot = await snapshotOf(run);
+    const { history } = snapshot;
     const titles = [titleOf(settings.task), ...(settings.off ? [changeText({ off: settings.off })] : [])];
     await onOpen({
       model: await runs.ask(run, { type: "weights" }),
       settings: { ...settings, steps: Math.max(run.at, 1) },
       title: truncated(titles.join(", "), MAX_TITLE),
-      points: thinned(accuracyPoints(run)),
+      points: thinned(accuracyPoints(history)),
+      losses: thinned(history.records.map(({ step, loss }) => [step, loss])),
+      outputs: outputsOf(run),
+      film: filmOf(history.frames),
       examples: run.examples.map(({ src }) => src.slice(0, -1).join(" ")),
+      run: snapshot,
     });
   }
 
@@ -247,7 +276,17 @@ export function openTrainer(
     if (report.type === "problem") showProblem(new Error(report.problem));
     if (run.id === 0) lastRun.follow(run, report.type === "finished");
     if (racers([run]).length) reportRuns(report);
+    if (compared && !racers(runs.all).some(isRunning)) compareRaced();
     touch();
+  }
+
+  const isRunning = ({ state }) => ["waiting", "training", "paused"].includes(state);
+
+  // The seeds of a question, when all its runs have ended.
+  function compareRaced() {
+    const raced = racers(runs.all);
+    if (raced.every(({ state }) => state !== "problem")) seeds.compare(raced[compared], "seeds");
+    compared = 0;
   }
 
   // A class is shown the run, or all runs of a race.
@@ -256,8 +295,8 @@ export function openTrainer(
       reportedAt = performance.now();
       onRuns(
         racers(runs.all).filter(({ evaluations }) => evaluations.length).map((run) => {
-          const { model, score, steps } = run.started.settings;
-          return { model, score, steps, points: thinned(accuracyPoints(run)) };
+          const { model, score, n_heads, positions, steps } = run.started.settings;
+          return { model, score, n_heads, positions, steps, points: thinned(accuracyPoints(run)) };
         }),
       );
     }
@@ -303,32 +342,34 @@ export function openTrainer(
     const run = runs.all[selected];
     controls.draw(run);
     if (!run) return;
-    drawExamples(run, theme);
-    drawRuns(run, theme);
+    const found = stop.draw(runs);
+    drawExamples(run, theme, found?.head);
+    drawRuns(run, theme, found?.text);
     const settings = settingsOf(selected);
-    seeds.draw(run);
     tools.draw(run, settings);
     if (run.started) knobs.show(settings);
   }
 
   // What the run writes and where its heads look, at the step that the film shows; last the visitor's own input. A fork
   // that has not begun shows the run that it comes from.
-  function drawExamples(selectedRun, theme) {
+  function drawExamples(selectedRun, theme, found = null) {
     let run = selectedRun;
     while (!run.examples.length && run.parent >= 0) run = runs.all[run.parent];
     const begun = selectedRun.worker ? selectedRun : run;
     const examples = [...film.examplesOf(run).slice(0, SHOWN_EXAMPLES), ...(own ? [own] : [])];
     outputs.draw(examples, example);
     const shown = examples[Math.min(example, examples.length - 1)];
-    if (shown) heads.draw(shown, theme, { off: headsOff(begun.id) });
+    if (shown) heads.draw(shown, theme, { off: headsOff(begun.id), selected: found });
     film.draw(run);
   }
 
-  function drawRuns(selectedRun, theme) {
+  function drawRuns(selectedRun, theme, foundText = "") {
     const { visible } = runs;
     const raced = racedSetting(visible);
-    captionText.textContent = raceText(visible, raced) || caption(selectedRun);
-    raceButtons.hidden = Boolean(raced);
+    const isCompared = seeds.draw(selectedRun, raced ? racers(visible) : []);
+    const results = raceText(visible, raced);
+    const advice = compared ? SEEDS_FOLLOW : isCompared ? "" : ONE_SEED;
+    captionText.textContent = foundText || (results ? `${results} ${advice}`.trim() : caption(selectedRun));
     const lastStep = Math.max(...visible.map(({ at, started }) => Math.max(at, Number(started?.settings.steps ?? 0))));
     const named = visible.map((run, i) => ({
       run,
@@ -341,13 +382,16 @@ export function openTrainer(
   }
 
   try {
-    begin(readLink(link));
+    if (opened) {
+      resume(opened);
+      runs.pause();
+    } else begin(readLink(link));
   } catch (error) { // a wrong link stays in the address: the usual run trains, and the page says what is wrong
     link = USUAL_LINK;
-    begin(readLink(link), null, false);
+    begin(readLink(link), null, null, false);
     showProblem(error);
   }
-  lastRun.offer(link);
+  if (!opened) lastRun.offer(link);
   return {
     close: runs.close,
     open(newLink) {

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.jobs import RunInfo, count_parameters
 from transformer.training.recipe import make_run_config
 from transformer.training.run_config import TrainingRun
-from transformer.ui.pages.training import OWN_PAIRS, head_pictures, here
+from transformer.ui.pages.training import OWN_PAIRS, head_pictures
 from transformer.ui.pages.training.probes import probes
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, quantities
@@ -47,12 +47,10 @@ def _task_card(task: str) -> None:
     _card_top(title, text, shipped_run)
     config = run_config(task)
     weights = quantities.weights(count_parameters(config.model))
-    st.caption(f"{weights} weights, {config.training.steps:,} steps")
+    st.caption(f"{weights} weights, {config.training.steps:,} steps on the server")
     with st.container(horizontal=True, vertical_alignment="center"):
-        here.link("Train in this tab →", task)
-        frame.callback_button(
-            f"Train: {task}", "play_arrow", _start, task, key=f"train-{task}", type="primary"
-        )
+        _train_in_tab(task)
+        frame.callback_button("Train on the server", "dns", _start, task, key=f"train-{task}")
         trained_run_link(task, shipped_run)
 
 
@@ -65,11 +63,19 @@ def _own_pairs_card() -> None:
     )
     st.caption("At least 20 pairs, in any two languages")
     with st.container(horizontal=True, vertical_alignment="center"):
-        here.link("Train on them in this tab →", "pairs")
-        frame.state_button(
-            "Add your own sentence pairs", "", {"form": OWN_PAIRS}, key="form-own", type="primary"
-        )
+        _train_in_tab("pairs")
+        frame.state_button("Train on the server", "dns", {"form": OWN_PAIRS}, key="form-own")
         trained_run_link("English–German", shipped_run)
+
+
+def _train_in_tab(task: str) -> None:
+    frame.state_button(
+        "Train in this tab",
+        "play_arrow",
+        {"here": f"task={task}", "run": "", "form": ""},
+        key=f"tab-{task}",
+        type="primary",
+    )
 
 
 def _card_top(title: str, text: str, shipped_run: RunInfo | None) -> None:
