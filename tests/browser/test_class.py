@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -225,36 +227,70 @@ def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) 
         expect(bob.get_by_role("heading", level=1)).to_have_text(target)
 
 
-def test_a_question_before_and_after(classroom: ClassPages) -> None:
+QUESTION = {
+    "text": "What do the weights of a row sum to?",
+    "options": ["To 1", "To 8", "a < b"],
+    "correct": 1,
+    "explanation": "They are a softmax.",
+}
+PLAN = {
+    "format": "heads-up-plan",
+    "version": 1,
+    "title": "Attention in 45 minutes",
+    "stations": [
+        {"title": "Before", "minutes": 10, "question": QUESTION},
+        {
+            "title": "Whose key?",
+            "minutes": 15,
+            "text": "Guess alone.",
+            "lesson": "umbrella",
+            "sentence": "My brother lost his key.",
+        },
+        {"title": "Our sentence", "minutes": 10, "sentence": "She has never seen the sea."},
+        {"title": "After", "minutes": 10, "question": QUESTION},
+    ],
+}
+
+
+def answer_question(page: Page, option: str) -> None:
+    page.locator(".st-key-class-question").get_by_role("button", name=option).click()
+    expect(page.get_by_text("Your answer is counted.")).to_be_visible()
+
+
+def upload(teacher: Page, name: str, content: str) -> None:
+    field = teacher.get_by_test_id("stFileUploaderDropzoneInput")
+    field.set_input_files({"name": name, "mimeType": "", "buffer": content.encode()})
+
+
+def test_a_lesson_with_the_teachers_own_sentence_and_question(
+    classroom: ClassPages, address: str
+) -> None:
     teacher, ann, bob = classroom
-    teacher.get_by_role("textbox", name="Question").fill("What do the weights of a row sum to?")
-    teacher.get_by_role("textbox", name="Options").fill("To 1\nTo 8\n<script>alert(1)</script>")
-    teacher.get_by_role("button", name="Ask the class").click()
+    upload(teacher, "page.json", "<script>alert(1)</script>")
+    expect(teacher.get_by_text("This is not a lesson plan")).to_be_visible()
+    upload(teacher, "plan.json", json.dumps(PLAN))
+    expect(teacher.get_by_text("Minutes in all: 45.")).to_be_visible()
+    link = teacher.get_by_test_id("stCode").inner_text().strip()
+    for page in (ann, bob):
+        expect(page.locator(".hu-class-plan")).to_be_hidden()
+    next_button = teacher.locator(".hu-class-next")
+
+    next_button.click()
     for page, option in ((ann, "To 8"), (bob, "To 1")):
-        page.locator(".st-key-class-question").get_by_role("button", name=option).click()
-        expect(page.get_by_text("Your answer is counted.")).to_be_visible()
-    expect(teacher.get_by_text("2 of 2 have answered")).to_be_visible()
+        answer_question(page, option)
+        expect(page.locator(".hu-class-plan summary")).to_have_text(
+            "Station 1 of 4: Before · 10 min"
+        )
+    expect(teacher.locator(".hu-class-plan [role=timer]")).to_have_text(
+        re.compile(r"0:\d[1-9] of 10:00 · lesson 0 of 45 min")
+    )
+    expect(teacher.get_by_role("button", name="Show the code large")).to_be_visible()
     expect(teacher.locator(".hu-rounds")).to_have_count(0)
-    teacher.get_by_role("button", name="Close", exact=True).click()
-    for page in (ann, bob):
-        expect(page.locator(".st-key-class-question")).to_have_count(0)
-    expect(teacher.get_by_text("Closed and sealed. Answers: before 2.")).to_be_visible()
 
-    teacher.get_by_role("button", name="Ask again").click()
-    for page in (ann, bob):
-        page.locator(".st-key-class-question").get_by_role("button", name="To 1").click()
-        expect(page.get_by_text("Your answer is counted.")).to_be_visible()
-    teacher.get_by_role("button", name="Show the answers").click()
-    for page in (teacher, ann, bob):
-        expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
-        expect(page.get_by_text("2 students who answered both times: 50% before")).to_be_visible()
-
-
-def test_a_lesson_is_answered_together(classroom: ClassPages) -> None:
-    teacher, ann, bob = classroom
-    teacher.get_by_role("link", name="Learn", exact=True).first.click()
-    teacher.get_by_role("button", name="Start the course").click()
+    next_button.click()
     for page, option in ((ann, 0), (bob, 1)):
+        expect(page.locator(".hu-lesson-exhibit")).to_contain_text("My brother lost his key.")
+        expect(page.locator(".hu-class-plan")).to_contain_text("Guess alone.")
         page.locator(".hu-lesson-option").nth(option).click()
         expect(page.locator(".hu-lesson")).to_contain_text("Ms Curie will show all answers")
         expect(page.locator(".hu-lesson-answer")).to_have_count(0)
@@ -265,5 +301,37 @@ def test_a_lesson_is_answered_together(classroom: ClassPages) -> None:
     for page in classroom:
         expect(page.locator(".hu-lesson-answer")).to_be_visible()
         expect(page.locator(".hu-lesson-results li")).to_contain_text(["· 1", "· 1", "· 0", "· 0"])
-        expect(page).to_have_url(re.compile(r"/learn\?(.*&)?lesson=umbrella(&|$)"))
-    expect(ann.locator(".hu-lesson-answer")).to_contain_text("Not quite. You chose: sister.")
+    expect(ann.locator(".hu-lesson-answer")).to_contain_text("Not quite. You chose: brother.")
+    expect(card).not_to_contain_text("The one answer is")  # the teacher has not answered
+
+    next_button.click()
+    for page in classroom:
+        expect(page.locator(".hu-try textarea").first).to_have_value("She has never seen the sea.")
+    next_button.click()
+    for page in (ann, bob):
+        answer_question(page, "To 1")
+    teacher.get_by_role("button", name="Show the answers", exact=True).click()
+    for page in classroom:
+        expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
+        expect(page.get_by_text("2 students who answered both times: 50% before")).to_be_visible()
+        expect(page.get_by_text("They are a softmax.")).to_be_visible()
+
+    follow_link(teacher, "Class")
+    with teacher.expect_download() as download:
+        teacher.get_by_role("link", name="All answers (.csv)").click()
+    table = pd.read_csv(download.value.path(), encoding="utf-8-sig")
+    assert [group["votes"].tolist() for _, group in table.groupby("text", sort=False)] == [
+        [1, 1, 0, 0],
+        [1, 1, 0, 2, 0, 0],
+    ]
+    assert table["option"][table["is_right"]].tolist() == ["his", "To 1", "To 1"]
+
+    ann.get_by_role("button", name="Stop following").click()
+    ann.goto(link.replace(link.partition("/learn")[0], address) + "&sheet=1")
+    expect(ann.locator(".hu-sheet")).to_have_count(2)
+    expect(ann.locator(".hu-sheet").first).to_contain_text("☐ C: his")
+    expect(ann.locator(".hu-sheet").last).to_contain_text("C: his")
+    assert len(re.findall(rb"/Type\s*/Page\b", ann.pdf(format="A4"))) == 2
+    ann.get_by_role("button", name="Back to the plan").click()
+    ann.get_by_role("button", name="To 8").first.click()
+    expect(ann.get_by_text("Not quite. The right answer: To 1.")).to_be_visible()

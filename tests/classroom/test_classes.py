@@ -78,7 +78,7 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
     classes.leave("teacher")  # no effect: the only teacher can end the class, but not leave it
     assert classes.class_of("teacher") is opened
     opened.set_view_to_follow("teacher", "positions", {"text": "A secret."})
-    opened.answer("ann", "umbrella", 1)
+    opened.lessons.answer("ann", "umbrella", 1)
     events: list[bool] = []
     opened.listen("ann", events.append, limit=3)
     classes.end("ann")  # a student cannot end the class
@@ -87,7 +87,11 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
     assert opened.ended
     assert events == [True, False]
     assert classes.class_of("ann") is classes.class_of("teacher") is None
-    assert (opened.members(), opened.view_to_follow, opened.answers("umbrella")) == ((), None, {})
+    assert (opened.members(), opened.view_to_follow, opened.lessons.counts("umbrella")) == (
+        (),
+        None,
+        {},
+    )
     content = str([vars(classes), vars(opened)])
     assert not any(word in content for word in ("ann", "Ann", "Curie", "secret", "umbrella"))
     with pytest.raises(ClassroomError, match="no class with this code"):
@@ -257,7 +261,7 @@ def test_any_requests_keep_the_limits(data: st.DataObject) -> None:
             elif action == "end":
                 classes.end(visitor)
             elif own_class and action == "answer":
-                own_class.answer(visitor, name, data.draw(st.integers(-1, 5)))
+                own_class.lessons.answer(visitor, name, data.draw(st.integers(-1, 5)))
             elif own_class:
                 own_class.begin_leading(visitor)
                 own_class.set_view_to_follow(visitor, name, {name: name})

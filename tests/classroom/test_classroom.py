@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from transformer.classroom import Classroom
-from transformer.classroom.classroom import MAX_QUESTIONS
+from transformer.classroom.lesson_answers import MAX_QUESTIONS
 
 
 @pytest.fixture
@@ -69,36 +69,36 @@ def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
 
 
 def test_only_the_first_answer_counts_and_answers_are_anonymous(classroom: Classroom) -> None:
-    classroom.answer("ann", "umbrella", 2)
-    classroom.answer("ann", "umbrella", 0)
-    classroom.answer("bob", "umbrella", 2)
-    classroom.answer("eve", "umbrella", 1)  # not a member
-    classroom.answer("teacher", "umbrella", 1)
-    assert classroom.answers("umbrella") == {2: 2}
-    assert classroom.answers("row") == {}
+    classroom.lessons.answer("ann", "umbrella", 2)
+    classroom.lessons.answer("ann", "umbrella", 0)
+    classroom.lessons.answer("bob", "umbrella", 2)
+    classroom.lessons.answer("eve", "umbrella", 1)  # not a member
+    classroom.lessons.answer("teacher", "umbrella", 1)
+    assert classroom.lessons.counts("umbrella") == {2: 2}
+    assert classroom.lessons.counts("row") == {}
     classroom.leave("ann")
     classroom.join("ann")
-    classroom.answer("ann", "umbrella", 1)  # not a second time
-    assert classroom.answers("umbrella") == {2: 2}
-    assert not classroom.questions_shown()
-    classroom.show_answers("umbrella")
-    assert classroom.questions_shown() == {"umbrella"}
+    classroom.lessons.answer("ann", "umbrella", 1)  # not a second time
+    assert classroom.lessons.counts("umbrella") == {2: 2}
+    assert not classroom.lessons.shown()
+    classroom.lessons.show("umbrella")
+    assert classroom.lessons.shown() == {"umbrella"}
     classroom.join("cleo")
-    classroom.answer("cleo", "umbrella", 0)  # too late: the answers are displayed
-    assert classroom.answers("umbrella") == {2: 2}
-    classroom.answers("umbrella")[2] = 99  # a copy
-    assert classroom.answers("umbrella") == {2: 2}
+    classroom.lessons.answer("cleo", "umbrella", 0)  # too late: the answers are displayed
+    assert classroom.lessons.counts("umbrella") == {2: 2}
+    classroom.lessons.counts("umbrella")[2] = 99  # a copy
+    assert classroom.lessons.counts("umbrella") == {2: 2}
 
 
 def test_questions_are_limited(classroom: Classroom) -> None:
     for number in range(2 * MAX_QUESTIONS):
-        classroom.answer("ann", f"question {number}", 0)
-        classroom.show_answers(f"shown {number}")
+        classroom.lessons.answer("ann", f"question {number}", 0)
+        classroom.lessons.show(f"shown {number}")
     assert (
-        sum(bool(classroom.answers(f"question {n}")) for n in range(2 * MAX_QUESTIONS))
+        sum(bool(classroom.lessons.counts(f"question {n}")) for n in range(2 * MAX_QUESTIONS))
         == MAX_QUESTIONS
     )
-    assert len(classroom.questions_shown()) == MAX_QUESTIONS
+    assert len(classroom.lessons.shown()) == MAX_QUESTIONS
 
 
 def test_every_change_is_sent_once(classroom: Classroom) -> None:
@@ -107,8 +107,8 @@ def test_every_change_is_sent_once(classroom: Classroom) -> None:
     changes = [
         lambda: classroom.set_view_to_follow("teacher", "why", {}),
         lambda: classroom.follow("bob", False),
-        lambda: classroom.answer("bob", "row", 1),
-        lambda: classroom.show_answers("row"),
+        lambda: classroom.lessons.answer("bob", "row", 1),
+        lambda: classroom.lessons.show("row"),
         lambda: classroom.stop_leading("teacher"),
         lambda: classroom.leave("bob"),
     ]
@@ -151,15 +151,15 @@ def test_concurrent_calls_keep_the_state_consistent(classroom: Classroom) -> Non
             classroom.join(student)
             stop = classroom.listen(student, lambda is_connected: None, limit=1)
             classroom.set_view_to_follow("teacher", "positions", {"head": f"{part}{number}"})
-            classroom.answer(student, "row", number % 3)
-            classroom.answer(student, "row", (number + 1) % 3)
+            classroom.lessons.answer(student, "row", number % 3)
+            classroom.lessons.answer(student, "row", (number + 1) % 3)
             classroom.following()
             stop()
 
     with ThreadPoolExecutor(8) as pool:
         for future in [pool.submit(visit, part) for part in range(8)]:
             future.result()
-    assert classroom.answers("row").total() == 50
+    assert classroom.lessons.counts("row").total() == 50
     assert len(classroom.members()) == 52
     numbers = [member.number for member in classroom.members()]
     assert numbers == sorted(set(numbers))

@@ -54,8 +54,8 @@ def taught_class(classes: Classes) -> Classroom:
     opened.set_own_engines("ann", True)  # only the teacher can
     assert not opened.own_engines
     opened.set_own_engines("teacher", True)
-    opened.answer("ann", "umbrella", 2)
-    opened.show_answers("row")
+    opened.lessons.answer("ann", "umbrella", 2)
+    opened.lessons.show("row")
     shown = opened.measured.ask(QUESTION)
     opened.measured.answer("ann", shown, 0, 1)
     opened.measured.ask_again(shown)
@@ -82,8 +82,8 @@ def test_a_killed_server_loses_no_seat_question_or_vote(folder: Path, start: Sta
     assert after.is_teacher("teacher")
     assert (after.is_leading, after.own_engines) == (True, True)
     assert (after.follows("ann"), after.follows("bob")) == (True, False)
-    assert after.answers("umbrella") == {2: 1}
-    assert "row" in after.questions_shown()
+    assert after.lessons.counts("umbrella") == {2: 1}
+    assert "row" in after.lessons.shown()
     assert classes.departure("eve") == "removed"
     with pytest.raises(ClassroomError, match="has removed this browser"):
         classes.join(after.code, "eve")
@@ -92,8 +92,8 @@ def test_a_killed_server_loses_no_seat_question_or_vote(folder: Path, start: Sta
     current = after.measured.current
     assert current == before.measured.current
     assert current is not None
-    after.answer("ann", "umbrella", 0)  # a second answer still does not count
-    assert after.answers("umbrella") == {2: 1}
+    after.lessons.answer("ann", "umbrella", 0)  # a second answer still does not count
+    assert after.lessons.counts("umbrella") == {2: 1}
     with pytest.raises(ClassroomError, match="only the first answer counts"):
         after.measured.answer("ann", current.number, 0, 0)
     after.measured.answer("bob", current.number, 0, 0)

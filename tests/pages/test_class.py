@@ -24,7 +24,7 @@ from tests.pages.class_visits import (
 from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import ClassroomError
 from transformer.ui.base.registry import CLASS
-from transformer.ui.pages.classroom import membership
+from transformer.ui.pages.classroom import invitation
 from transformer.ui.services import live_classes
 from transformer.ui.services.class_updates import handle, news
 
@@ -145,7 +145,7 @@ def test_the_card_of_a_lesson_knows_the_class(visit: Visit) -> None:
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:
     """A code of version v has 4v + 17 modules per side (ISO/IEC 18004) and a quiet zone of four."""
-    svg = ElementTree.fromstring(membership.qr_code("http://192.168.1.20:8501/class?code=K7FA2P"))
+    svg = ElementTree.fromstring(invitation.qr_code("http://192.168.1.20:8501/class?code=K7FA2P"))
     side = int(svg.attrib["viewBox"].split()[-1])
     assert (svg.attrib["viewBox"], (side - 8 - 17) % 4) == (f"0 0 {side} {side}", 0)
     background, modules = svg.iter("path")

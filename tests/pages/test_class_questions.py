@@ -17,10 +17,13 @@ from tests.pages.class_visits import (
     open_as_teacher,
     press,
     rerun,
+    with_visitor_id,
 )
 from tests.pages.class_visits import page_markdown as markdown
 from tests.pages.conftest import Visit, download_labels, messages, visible_text
 from transformer.analysis.evidence.proportions import paired_difference
+from transformer.classroom import MeasuredQuestion
+from transformer.ui.base.registry import CLASS
 from transformer.ui.services import downloads
 
 SCRIPT = "<script>alert(1)</script>"
@@ -33,12 +36,20 @@ def main_text(app: AppTest) -> str:
     return markdown(app).replace("\\", "")
 
 
-def ask(teacher: AppTest, question: str, options: str, correct: int = 1) -> AppTest:
+def add_question(teacher: AppTest, question: str, options: str, correct: int = 1) -> AppTest:
+    """Add a station with a question to the plan."""
     for label, value in (("Question", question), ("Options", options)):
         area = next(area for area in teacher.text_area if area.label.startswith(label))
         area.input(value)
-    teacher.number_input[0].set_value(correct)
-    return press(teacher, "Ask the class")
+    teacher.number_input(key="station-correct").set_value(correct)
+    return press(teacher, "Add the station")
+
+
+def ask(teacher: AppTest, question: str, options: str) -> AppTest:
+    """Add a question to the plan and go to its station, as the class's line does."""
+    add_question(teacher, question, options)
+    only_class().progress.go_to(0)
+    return rerun(teacher)
 
 
 def answer_buttons(app: AppTest) -> list[str]:
@@ -73,7 +84,7 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     assert "**2 of 2** have answered" in str([bar.proto.text for bar in teacher.get("progress")])
     for app in (teacher, ann, bob):  # votes are sealed until the teacher shows them
         assert TABLE not in visible_text(app, kinds=["html"])
-    assert download_labels(teacher) == []
+    assert download_labels(teacher) == ["Save the plan (.json)"]
 
     press(teacher, "class-question-close-1")
     assert "Closed and sealed. Answers: before 2" in main_text(teacher)
@@ -93,11 +104,12 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
         table = visible_text(app, kinds=["html"])
         assert "1 <em>correct</em>" in table
         assert 'data-round="Before (2)"' in table
-    votes, answers = downloaded_file(teacher, "votes.csv"), downloaded_file(teacher, "answers.csv")
+    votes = downloaded_file(teacher, "answers.csv")
     assert list(votes["votes"]) == [1, 1, 0, 2, 0, 0]
     assert votes["low_95"].unique() == pytest.approx([interval.low])
-    assert sorted(zip(answers["before"], answers["after"], strict=True)) == [(1, 1), (2, 1)]
-    assert "Ann" not in votes.to_csv() + answers.to_csv()
+    assert votes["right_only_after"].unique() == [1]
+    assert "Ann" not in votes.to_csv()
+    assert "1 → 2" in visible_text(teacher, kinds=["html"])  # in the table of all answers
     press(teacher, "Hide")
     assert "row sum to" not in main_text(rerun(ann))
     assert "50% before" in main_text(teacher)  # still on the teacher's page
@@ -105,20 +117,54 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
 
 def test_invalid_questions_are_reported_and_their_text_is_kept(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
-    ask(teacher, "Why?", "")
-    assert messages(teacher)[-1] == "A question has 2 to 8 options, one per line; this one has 0."
-    assert teacher.text_area[0].value == "Why?"
-    ask(teacher, "Why?", "A\nB", 5)
-    assert messages(teacher)[-1] == "The correct option must be a number from 1 to 2, not 5."
-    assert only_class().measured.all() == ()
-    ask(teacher, SCRIPT, f"{SCRIPT}\n=HYPERLINK(1)")
+    for options, correct, message in (
+        ("", 1, "A question has 2 to 8 options; this one has 0."),
+        ("A\nB", 5, "The correct option must be a number from 1 to 2, not 5."),
+        (f"{SCRIPT}\nB", 1, "Options must be a list, each plain text without HTML"),
+    ):
+        add_question(teacher, "Why?", options, correct)
+        assert messages(teacher)[-1].startswith(message)
+        assert teacher.text_area[0].value == "Why?"
+    assert only_class().progress.plan is None
+    ask(teacher, "Is <s> a *word*?", "a < b\n=HYPERLINK(1)")
     assert teacher.text_area[0].value == ""
     ann = join_as_student(visit, only_class(), "Ann")
-    assert SCRIPT not in markdown(ann)
-    assert SCRIPT in main_text(ann)
+    assert "Is <s> a *word*?" in main_text(ann)
     press(ann, "class-answer-1-0-1")
     press(teacher, "Show the answers")
     for app in (teacher, rerun(ann)):
-        assert SCRIPT not in visible_text(app, kinds=["html"])
-        assert "&lt;script&gt;" in visible_text(app, kinds=["html"])
-    assert "'=HYPERLINK(1)" in list(downloaded_file(teacher, "votes.csv")["option"])
+        assert "a &lt; b" in visible_text(app, kinds=["html"])
+    assert "'=HYPERLINK(1)" in list(downloaded_file(teacher, "answers.csv")["option"])
+
+
+def test_a_plan_is_made_without_a_class_and_opened_by_its_link(visit: Visit) -> None:
+    """A teacher prepares a plan at home, keeps its link, and opens a class with it."""
+    page = with_visitor_id(visit(CLASS))
+    add_question(page, "Why?", "A\nB", 2)
+    page.text_input(key="class-plan-title").input("My lesson")
+    page.segmented_control(key="station-kind").set_value("Lesson")
+    rerun(page)
+    page.text_input(key="station-sentence").input("  He took her umbrella. ")
+    press(page, "Add the station")
+    press(page, "class-station-up-1")
+    code = page.query_params["plan"]
+    [link] = [block.value for block in page.code if code in block.value]
+    assert link.endswith(f"/learn?plan={code}")
+    teacher = open_as_teacher(visit, plan=code)
+    plan = only_class().progress.plan
+    assert plan is not None
+    assert plan.title == "My lesson"
+    assert [station.sentence for station in plan.stations] == ["He took her umbrella.", ""]
+    assert "plan" not in teacher.query_params
+    press(teacher, "class-station-change-1")
+    assert teacher.text_area[0].value == "Why?"
+    teacher.number_input(key="station-minutes").set_value(7)
+    press(teacher, "Save the station")
+    press(teacher, "class-station-remove-0")
+    plan = only_class().progress.plan
+    assert plan is not None
+    assert [(station.minutes, station.question) for station in plan.stations] == [
+        (7, MeasuredQuestion("Why?", ("A", "B"), 1))
+    ]
+    broken = visit(CLASS, plan=code[:-9])
+    assert "incomplete or has been changed; copy it again" in messages(broken)[-1]

@@ -100,6 +100,8 @@ def test_answers_to_a_lesson_are_sealed_until_the_teacher_shows_them(address: st
     ):
         assert receive(ann_socket)["answers"] == {}
         receive(teacher_socket)
+        invented = {"lesson": "umbrella", "sentence": "Nobody asked this.", "option": 1}
+        send(ann_socket, answer=invented)  # a sentence that is not the teacher's
         send(ann_socket, answer={"lesson": "umbrella", "option": 1})
         send(ann_socket, answer={"lesson": "umbrella", "option": 0})  # only the first one counts
         sealed = {"umbrella": {"shown": False, "answered": True}}
@@ -107,7 +109,7 @@ def test_answers_to_a_lesson_are_sealed_until_the_teacher_shows_them(address: st
         assert receive(teacher_socket)["answers"] == {
             "umbrella": {"shown": False, "answered": False, "count": 1}
         }
-        send(teacher_socket, show="umbrella")
+        send(teacher_socket, show={"lesson": "umbrella", "options": ["her", "his"]})
         shown = {"shown": True, "answered": True, "count": 1, "counts": {"1": 1}}
         assert receive(ann_socket)["answers"] == {"umbrella": shown}
 
@@ -123,7 +125,8 @@ def test_answers_to_a_lesson_are_sealed_until_the_teacher_shows_them(address: st
         '{"follow": true, "answer": {"lesson": "umbrella", "option": 0}}',
         '{"leading": true}',
         '{"lead": {"page": "inside", "params": {}}}',
-        '{"show": "umbrella"}',
+        '{"show": {"lesson": "umbrella"}}',
+        '{"station": 0}',
         '{"answer": {"lesson": "no such lesson", "option": 0}}',
         '{"answer": {"lesson": "umbrella", "option": -1}}',
         '{"answer": {"lesson": "umbrella", "option": NaN}}',
@@ -132,7 +135,7 @@ def test_answers_to_a_lesson_are_sealed_until_the_teacher_shows_them(address: st
         "x" * 100_000,
         b"\xff",
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_a_student_who_sends_anything_else_is_disconnected(
     address: str, message: str | bytes

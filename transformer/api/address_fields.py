@@ -47,6 +47,7 @@ SHARED: dict[str, Field] = {
     "corpus": Field("", "Measured over", choices=CORPORA),
     "sentences": Field(300, "Maximum sentences", bounds=(1, 5000)),
     "lesson": Field("", form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"')),
+    "lesson_text": Field(""),
 }
 TRY: dict[str, Field] = {
     "depth": Field("bands", "Depth", choices=DEPTHS),

@@ -8,7 +8,8 @@ the caller chooses the ids of visitors.
 from transformer.classroom.classes import Classes, Departure
 from transformer.classroom.classroom import Classroom, ViewToFollow
 from transformer.classroom.codes import ClassroomError
-from transformer.classroom.measured import MeasuredQuestion, QuestionStatus
+from transformer.classroom.measured import QuestionStatus
+from transformer.classroom.plan import MeasuredQuestion, Plan
 from transformer.classroom.results import MeasuredResult
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Departure",
     "MeasuredQuestion",
     "MeasuredResult",
+    "Plan",
     "QuestionStatus",
     "ViewToFollow",
 ]

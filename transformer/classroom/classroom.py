@@ -12,14 +12,14 @@ from typing import Any, Self, TypeVar
 
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.joins import JoinLimit, RefusalReason
+from transformer.classroom.lesson_answers import LessonAnswers
 from transformer.classroom.measured import MeasuredQuestions
-from transformer.classroom.stored import StoredAnswers, StoredClass, StoredMember
+from transformer.classroom.plan_progress import PlanProgress
+from transformer.classroom.stored import StoredClass, StoredMember
 from transformer.classroom.tab_runs import TabRun
 
 T = TypeVar("T")
 
-MAX_QUESTIONS = 200
-"""Maximum number of questions a class can answer; more than the course has."""
 JOINS_PER_SEAT = 2
 """Browsers that may join within a minute, for each seat of the class."""
 MAX_URL_LENGTH = 20_000
@@ -66,7 +66,10 @@ class Classroom:
     Attributes:
         code: the code that students type.
         teacher_name: the name of the teacher; "" for none.
-        measured: the questions that the class answers before and after a part of the lesson.
+        measured: the teacher's own questions, which the class may answer before and after a part of
+            the lesson.
+        lessons: the answers to lessons of the course.
+        progress: the teacher's plan, and where in it the class is.
         own_engines: whether the students' browsers run the models themselves.
         ended: whether the class has ended; its data is then deleted.
         paused: whether the server stops; the class continues when it starts again.
@@ -90,9 +93,9 @@ class Classroom:
         self.code = code
         self._max_members, self._lock = max_members, threading.RLock()
         self._clock, self._save = clock, save
-        self.measured = MeasuredQuestions(
-            self._lock, lambda visitor: visitor in self._members, self._changed
-        )
+        parts = self._lock, lambda visitor: visitor in self._members, self._changed
+        self.measured, self.lessons = MeasuredQuestions(*parts), LessonAnswers(*parts)
+        self.progress = PlanProgress(self._lock, self.measured, self._changed)
         self._forget_all()
         self._teacher, self.teacher_name = teacher, teacher_name
         self._is_leading, self.own_engines = True, False
@@ -111,14 +114,9 @@ class Classroom:
         for member in stored.members:
             classroom._members[member.visitor] = Member(member.visitor, member.number, member.name)
         classroom._removed, classroom._not_following = {*stored.removed}, {*stored.not_following}
-        for answers in stored.answers:
-            if answers.answered:
-                counts = {int(option): count for option, count in answers.counts.items()}
-                classroom._answered[answers.lesson] = {*answers.answered}
-                classroom._counts[answers.lesson] = Counter(counts)
-            if answers.shown:
-                classroom._shown.add(answers.lesson)
+        classroom.lessons.restore(stored.answers)
         classroom.measured.restore(stored.measured)
+        classroom.progress.restore(stored.progress)
         return classroom
 
     def stored(self) -> StoredClass | None:
@@ -127,7 +125,6 @@ class Classroom:
         with self._lock:
             if self.ended:
                 return None
-            lessons = dict.fromkeys([*self._answered, *self._shown])
             return StoredClass(
                 code=self.code,
                 teacher=self._teacher,
@@ -141,18 +138,10 @@ class Classroom:
                 ),
                 removed=tuple(self._removed),
                 not_following=tuple(self._not_following),
-                answers=tuple(self._stored_answers(lesson) for lesson in lessons),
+                answers=self.lessons.stored(),
                 measured=self.measured.stored(),
+                progress=self.progress.stored(),
             )
-
-    def _stored_answers(self, lesson: str) -> StoredAnswers:
-        counts = self._counts.get(lesson, Counter())
-        return StoredAnswers(
-            lesson=lesson,
-            answered=tuple(sorted(self._answered.get(lesson, ()))),  # not in the order of answers
-            counts={str(option): count for option, count in sorted(counts.items())},
-            shown=lesson in self._shown,
-        )
 
     def _forget_all(self) -> None:
         """Delete all data of the class."""
@@ -164,12 +153,10 @@ class Classroom:
         self._n_joined = 0
         self._not_following: set[str] = set()
         self._view_to_follow: ViewToFollow | None = None
-        self._answered: dict[str, set[str]] = {}  # visitors by question, without their answers
-        self._counts: dict[str, Counter[int]] = {}
-        self._shown: set[str] = set()
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
         self._joins = JoinLimit(JOINS_PER_SEAT * self._max_members, self._clock)
-        self.measured.clear()
+        for part in (self.measured, self.lessons, self.progress):
+            part.clear()
 
     # Teacher
 
@@ -336,51 +323,6 @@ class Classroom:
                 visitor in connected and visitor not in self._not_following
                 for visitor in self._members
             )
-
-    # Answers to questions
-
-    def answer(self, visitor: str, question: str, option: int) -> None:
-        """Record a student's answer: only the first one counts, and none after the answers are
-        shown."""
-        with self._lock:
-            accepted = question in self._answered or len(self._answered) < MAX_QUESTIONS
-            if visitor not in self._members or question in self._shown or not accepted:
-                return
-            answered = self._answered.setdefault(question, set())
-            if visitor in answered:
-                return
-            answered.add(visitor)
-            self._counts.setdefault(question, Counter())[option] += 1
-        self._changed()
-
-    def answers(self, question: str) -> Counter[int]:
-        """Return the number of answers for each option; they are anonymous."""
-        with self._lock:
-            return Counter(self._counts.get(question, ()))
-
-    def has_answered(self, visitor: str, question: str) -> bool:
-        """Whether this visitor has answered a question."""
-        with self._lock:
-            return visitor in self._answered.get(question, ())
-
-    def lesson_answers(self) -> dict[str, tuple[Counter[int], bool]]:
-        """Return the number of answers for each option, and whether they are shown to the class,
-        by question."""
-        with self._lock:
-            names = sorted({*self._counts, *self._shown})
-            return {name: (self.answers(name), name in self._shown) for name in names}
-
-    def show_answers(self, question: str) -> None:
-        """Show the answers to a question to the whole class."""
-        with self._lock:
-            if len(self._shown) < MAX_QUESTIONS:
-                self._shown.add(question)
-        self._changed()
-
-    def questions_shown(self) -> frozenset[str]:
-        """Return all questions whose answers are shown to the class."""
-        with self._lock:
-            return frozenset(self._shown)
 
     # Runs in the students' browsers
 

@@ -6,7 +6,7 @@ those of Vaswani et al. 2017, sections 3.1 to 3.5.
 
 from __future__ import annotations
 
-from transformer.classroom.measured import MeasuredQuestion
+from transformer.classroom.plan import MeasuredQuestion
 
 EXAMPLES = {
     "The weights of a row": MeasuredQuestion(
@@ -19,12 +19,14 @@ EXAMPLES = {
             "It depends on the head",
         ),
         0,
+        "The weights are a softmax of the scores, so each row sums to 1.",
     ),
     "The causal mask": MeasuredQuestion(
         "In training the decoder reads the whole translation at once. How much attention can a "
         "position pay to the words after it?",
         ("A little", "As much as to the words before it", "None", "Only in the last layer"),
         2,
+        "The causal mask sets the scores of later words to minus infinity before the softmax.",
     ),
     "Queries, keys and values": MeasuredQuestion(
         "What decides how much weight a token gets in attention?",
@@ -35,6 +37,7 @@ EXAMPLES = {
             "How often the token occurs in the text",
         ),
         2,
+        "Query times key is the score; the value is what the weight is applied to.",
     ),
     "Word order": MeasuredQuestion(
         "What would the encoder lose without positional encodings?",
@@ -45,6 +48,7 @@ EXAMPLES = {
             "Nothing, since it reads from left to right",
         ),
         0,
+        "Attention treats its input as a set; only the positional encodings tell the order.",
     ),
     "Scaling by √d_k": MeasuredQuestion(
         "Why are the scores divided by √d_k before the softmax?",
@@ -55,6 +59,7 @@ EXAMPLES = {
             "To make the computation faster",
         ),
         1,
+        "The variance of a dot product grows with d_k; the division keeps it at 1.",
     ),
 }
 """By title."""

@@ -17,67 +17,13 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from transformer.classroom.codes import ClassroomError
+from transformer.classroom.plan import MeasuredQuestion
 from transformer.classroom.results import MeasuredResult, SeatAnswers
 from transformer.classroom.stored import NO_ANSWER, StoredQuestion, StoredQuestions
 
 ROUNDS = "before", "after"
 MAX_MEASURED = 30
 """Maximum number of questions of one class."""
-MIN_OPTIONS, MAX_OPTIONS = 2, 8
-MAX_QUESTION_LENGTH, MAX_OPTION_LENGTH = 500, 200
-"""In characters."""
-
-
-@dataclass(frozen=True)
-class MeasuredQuestion:
-    """A question with its options.
-
-    Attributes:
-        text: plain text, as are the options.
-        options: in the order in which they are shown.
-        correct: index of the right option.
-    """
-
-    text: str
-    options: tuple[str, ...]
-    correct: int
-
-    @classmethod
-    def read(cls, text: str, options: str, correct: int) -> MeasuredQuestion:
-        """Read a typed question.
-
-        Args:
-            options: one a line; empty lines are ignored.
-            correct: number of the right option, from 1.
-
-        Raises:
-            ClassroomError: if the text is empty or too long, if there are too few, too many, equal
-                or too long options, or no option `correct`.
-        """
-        text = _printable(text)
-        lines = tuple(line for line in map(_printable, options.splitlines()) if line)
-        if not text or len(text) > MAX_QUESTION_LENGTH:
-            raise ClassroomError(
-                f"A question has 1 to {MAX_QUESTION_LENGTH} characters; this one has {len(text)}."
-            )
-        if not MIN_OPTIONS <= len(lines) <= MAX_OPTIONS:
-            raise ClassroomError(
-                f"A question has {MIN_OPTIONS} to {MAX_OPTIONS} options, one per line; this one "
-                f"has {len(lines)}."
-            )
-        longest = max(map(len, lines))
-        if longest > MAX_OPTION_LENGTH:
-            raise ClassroomError(
-                f"An option has at most {MAX_OPTION_LENGTH} characters; the longest one here has "
-                f"{longest}."
-            )
-        if len(set(lines)) < len(lines):
-            raise ClassroomError("Two options are the same; each must differ from the others.")
-        if not 1 <= correct <= len(lines):
-            raise ClassroomError(
-                f"The correct option must be a number from 1 to {len(lines)}, not {correct}."
-            )
-        return cls(text, lines, correct - 1)
 
 
 @dataclass(frozen=True)
@@ -131,6 +77,7 @@ class _AskedQuestion:
             text=self.question.text,
             options=self.question.options,
             correct=self.question.correct,
+            explanation=self.question.explanation,
             key=self.key.hex(),
             rounds=tuple(
                 {seat.hex(): votes[seat] for seat in sorted(votes)} for votes in self.rounds
@@ -155,7 +102,7 @@ class _AskedQuestion:
             raise ValueError(f"Question {number} has an answer that is none of its options.")
         if (stored.seats and stored.rounds) or (stored.is_open and not stored.rounds):
             raise ValueError(f"Question {number} is both sealed and shown.")
-        question = MeasuredQuestion(stored.text, stored.options, stored.correct)
+        question = MeasuredQuestion(stored.text, stored.options, stored.correct, stored.explanation)
         rounds = [
             {bytes.fromhex(seat): vote for seat, vote in votes.items()} for votes in stored.rounds
         ]
@@ -380,8 +327,3 @@ class MeasuredQuestions:
 
 def _option(stored: int) -> int | None:
     return None if stored == NO_ANSWER else stored
-
-
-def _printable(text: str) -> str:
-    """Return the text with single spaces and without control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text[:20_000]).split())

@@ -16,6 +16,7 @@ SeatAnswers = tuple[int | None, int | None]
 MIN_PAIRED_SHARE = 0.5
 """Minimum share of the seats of the larger round that must have answered in both rounds for the
 paired interval. With fewer, most of the class would be left out."""
+PAIR_COLUMNS = ("right_both", "right_only_before", "right_only_after", "right_never")
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters with which a spreadsheet may take a cell for a formula."""
 
@@ -43,10 +44,10 @@ class RoundDifference:
 
 @dataclass(frozen=True)
 class MeasuredResult:
-    """All answers to one question, without any link to a student.
+    """All answers to one question of the teacher's or of a lesson, without any link to a student.
 
     Attributes:
-        text, options, correct: as in `measured.MeasuredQuestion`.
+        text, options, correct: as in `plan.MeasuredQuestion`; text is the title of a lesson.
         n_rounds: 1 if the question was asked only before, 2 if before and after.
         seats: the answers of each seat, in random order.
     """
@@ -68,6 +69,20 @@ class MeasuredResult:
             for round_ in range(self.n_rounds)
         )
 
+    def right_pairs(self) -> tuple[int, int, int, int]:
+        """Return how many of the seats that answered in both rounds were right both times, only
+        before, only after, and never."""
+        pairs = [
+            (before == self.correct, after == self.correct)
+            for before, after in self.seats
+            if before is not None and after is not None
+        ]
+        both, lost, gained, neither = (
+            pairs.count(pair)
+            for pair in ((True, True), (True, False), (False, True), (False, False))
+        )
+        return both, lost, gained, neither
+
     def difference(self) -> RoundDifference | None:
         """Compare the shares of right answers; None unless both rounds have answers.
 
@@ -77,19 +92,12 @@ class MeasuredResult:
         totals = [sum(votes) for votes in self.votes]
         if len(totals) < 2 or not min(totals):
             return None
-        pairs = [
-            (before == self.correct, after == self.correct)
-            for before, after in self.seats
-            if before is not None and after is not None
-        ]
-        if len(pairs) >= MIN_PAIRED_SHARE * max(totals):
-            both, lost, gained, neither = (
-                pairs.count(pair)
-                for pair in ((True, True), (True, False), (False, True), (False, False))
-            )
+        both, lost, gained, neither = self.right_pairs()
+        n_pairs = both + lost + gained + neither
+        if n_pairs >= MIN_PAIRED_SHARE * max(totals):
             return RoundDifference(
-                (both + lost, len(pairs)),
-                (both + gained, len(pairs)),
+                (both + lost, n_pairs),
+                (both + gained, n_pairs),
                 paired_difference(both, lost, gained, neither),
                 paired=True,
             )
@@ -100,16 +108,19 @@ class MeasuredResult:
 
 
 def option_table(results: Iterable[MeasuredResult]) -> pd.DataFrame:
-    """Return one row for each question, round and option, for a teacher.
+    """Return one row for each question, round and option.
 
     The last columns repeat the question's difference of the shares of right answers, in shares of
-    1; they are empty if it was asked only once.
+    1, and how many seats were right both times, only before, only after, and never; they are empty
+    if it was asked only once.
     """
     rows: list[dict[str, Any]] = []
     for number, result in enumerate(results, 1):
         difference = result.difference()
         interval = difference.interval if difference else None
-        for name, votes in zip(("before", "after"), result.votes, strict=False):
+        pairs = dict(zip(PAIR_COLUMNS, result.right_pairs(), strict=True)) if difference else {}
+        names = ("before", "after") if result.n_rounds > 1 else ("once",)
+        for name, votes in zip(names, result.votes, strict=True):
             rows += [
                 {
                     "question": number,
@@ -126,32 +137,14 @@ def option_table(results: Iterable[MeasuredResult]) -> pd.DataFrame:
                     "seats_before": difference.before[1] if difference else None,
                     "seats_after": difference.after[1] if difference else None,
                     "method": difference.method if difference else "",
+                    **pairs,
                 }
                 for index, option in enumerate(result.options)
             ]
-    return pd.DataFrame(rows)
-
-
-def seat_table(results: Iterable[MeasuredResult]) -> pd.DataFrame:
-    """Return one row for each question and seat, for a researcher.
-
-    The options are numbers from 1; a cell is empty where the seat did not answer. The rows of a
-    question are in random order, and a seat has no name or number: the seats of two questions
-    cannot be matched.
-    """
-    columns = ("question", "text", "right_option", "before", "after", "right_before", "right_after")
-    rows = [
-        (
-            number,
-            spreadsheet_text(result.text),
-            result.correct + 1,
-            *(None if option is None else option + 1 for option in seat),
-            *(None if option is None else int(option == result.correct) for option in seat),
-        )
-        for number, result in enumerate(results, 1)
-        for seat in result.seats
-    ]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[3:], "Int64"))
+    table = pd.DataFrame(rows)
+    counts = ("seats_before", "seats_after", *PAIR_COLUMNS)
+    columns = [*dict.fromkeys([*table.columns, *counts])]
+    return table.reindex(columns=columns).astype(dict.fromkeys(counts, "Int64"))
 
 
 def spreadsheet_text(text: str) -> str:

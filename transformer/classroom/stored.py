@@ -18,8 +18,11 @@ from typing import BinaryIO
 from transformer.text.door import (
     Refusal,
     accepts,
+    either,
     flag,
     form,
+    nothing,
+    number,
     pair,
     read_fields,
     record,
@@ -54,10 +57,23 @@ class StoredMember:
 class StoredAnswers:
     """The answers to a lesson: who has answered, and apart from that the votes for each option."""
 
-    lesson: str = accepts(text(200))
+    lesson: str = accepts(text(300))
     answered: tuple[str, ...] = accepts(several(_VISITOR, MAX_SEATS))
     counts: Mapping[str, int] = accepts(table(whole(0, MAX_SEATS), 200))
     shown: bool = accepts(flag())
+    options: tuple[str, ...] = accepts(several(_TEXT, 20))
+    correct: int = accepts(whole(0, 20))
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredProgress:
+    """The file of a class's plan, and where the class is: seconds since 1970 when it began and when
+    it came to its station."""
+
+    plan: str = accepts(text())
+    station: int = accepts(whole(-1, 1000))
+    begun: float = accepts(number(0, 1e12))
+    entered: float = accepts(number(0, 1e12))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +83,7 @@ class StoredQuestion:
     text: str = accepts(_TEXT)
     options: tuple[str, ...] = accepts(several(_TEXT, 20))
     correct: int = accepts(whole(0, 20))
+    explanation: str = accepts(_TEXT)
     key: str = accepts(_HEX)
     rounds: tuple[Mapping[str, int], ...] = accepts(several(table(_OPTION, MAX_SEATS), 2))
     is_open: bool = accepts(flag())
@@ -98,6 +115,9 @@ class StoredClass:
     not_following: tuple[str, ...] = accepts(several(_VISITOR, MAX_SEATS))
     answers: tuple[StoredAnswers, ...] = accepts(several(record(StoredAnswers), 1000))
     measured: StoredQuestions = accepts(record(StoredQuestions))  # noqa: RUF009 - frozen
+    progress: StoredProgress | None = accepts(  # noqa: RUF009 - frozen
+        either(record(StoredProgress), nothing())
+    )
 
 
 class ClassFiles:
@@ -117,9 +137,9 @@ class ClassFiles:
                 self._take_folder(root)
 
     def _take_folder(self, root: Path) -> None:
-        for number in range(MAX_SERVERS):
-            if (lock_file := try_lock(root / f"{number}.lock")) is not None:
-                self._lock_file, self._folder = lock_file, root / str(number)
+        for server in range(MAX_SERVERS):
+            if (lock_file := try_lock(root / f"{server}.lock")) is not None:
+                self._lock_file, self._folder = lock_file, root / str(server)
                 self._folder.mkdir(mode=0o700, exist_ok=True)
                 return
 

@@ -156,6 +156,11 @@ class Lesson:
         return str(self.fields.get("depth", ""))
 
     @property
+    def takes_sentence(self) -> bool:
+        """Whether the question can be about any sentence: every engine of the client makes it."""
+        return self.build is None
+
+    @property
     def question_page(self) -> str:
         """The path of the page that asks the question."""
         return self.page if self.in_place else LEARN
@@ -165,7 +170,7 @@ class Lesson:
         names = (
             *("name", "title", "picture", "part", "minutes", "page", "text", "question"),
             *("takeaway", "section", "fields", "sentences", "task", "misprint", "in_place"),
-            "extra",
+            *("extra", "takes_sentence"),
         )
         return {name: getattr(self, name) for name in names}
 

@@ -31,9 +31,13 @@ test("answers are kept, and a wrong first answer stays wrong", () => {
   guesses.keep("row", { label: "a", right: false });
   guesses.keep("row", { label: "b", right: true });
   guesses.keep("norm", { label: "c", right: true });
+  guesses.giveUp("off"); // has the answer shown without a guess: it is done, but neither right nor wrong
+  guesses.keep("row: His cat sleeps.", { label: "d", right: true }); // about a teacher's own sentence
   const again = makeGuesses(storage);
   assert.equal(again.of("row").label, "b");
-  assert.deepEqual(again.count([{ name: "row" }, { name: "norm" }, { name: "bag" }]), { done: 2, right: 1 });
+  assert.equal(again.of("row: His cat sleeps.").label, "d");
+  const lessons = ["row", "norm", "bag", "off"].map((name) => ({ name }));
+  assert.deepEqual(again.count(lessons), { done: 3, answered: 2, right: 1 });
   again.reset();
   assert.equal(guesses.of("row"), null);
 });

@@ -125,6 +125,7 @@ interface Lesson {
   misprint: string;
   in_place: boolean;
   extra: boolean;
+  takes_sentence: boolean; // whether its question can be about any sentence
   models?: Record<string, string>; // models of its questions that the list of models does not have: name and label
 }
 

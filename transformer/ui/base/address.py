@@ -45,7 +45,7 @@ class View:
             `trace.weights(kind, layer)`; `step` is the selected output token.
         corpus: the corpus of measurements, "" is the default for the model; sentences: its maximum
             number of sentences.
-        lesson: name of the open lesson; "" is none.
+        lesson: name of the open lesson; "" is none. lesson_text: a teacher's own sentence for it.
     """
 
     model: str = dataclass_field(SHARED["model"])
@@ -71,6 +71,7 @@ class View:
     corpus: str = dataclass_field(SHARED["corpus"])
     sentences: int = dataclass_field(SHARED["sentences"])
     lesson: str = dataclass_field(SHARED["lesson"])
+    lesson_text: str = dataclass_field(SHARED["lesson_text"])
 
     @classmethod
     @cache

@@ -198,7 +198,7 @@ def leave_client(page: str, params: Mapping[str, str]) -> None:
     """
     view_type = PAGES[page].view
     values, _ = parse_params(page, params)
-    kept = view_type.fields().keys() - {"lesson", "model", *view_type.own()}
+    kept = view_type.fields().keys() - {"lesson", "lesson_text", "model", *view_type.own()}
     defaults = {
         name: field.default
         for name, field in view_type.fields().items()

@@ -21,12 +21,16 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from transformer.api.message_budget import MessageBudget
 from transformer.api.visitors import sent_id
 from transformer.classroom import Classroom, ClassroomError
+from transformer.classroom.lesson_answers import question_key
+from transformer.classroom.plan import MAX_OPTION_LENGTH, MAX_SENTENCE_LENGTH, MAX_STATIONS
+from transformer.classroom.plan_progress import PlanProgress
 from transformer.text.door import (
     Refusal,
     accepts,
     flag,
     read,
     record,
+    several,
     table,
     text,
     title,
@@ -61,11 +65,30 @@ class TeacherPlace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LessonAnswer:
-    """A student's answer to a lesson's question."""
+class LessonQuestion:
+    """The question of a lesson, on a sentence of the teacher's own if it has one."""
 
     lesson: str = accepts(title(60))
+    sentence: str = accepts(title(MAX_SENTENCE_LENGTH), "")
+
+    @property
+    def key(self) -> str:
+        return question_key(self.lesson, self.sentence)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LessonAnswer(LessonQuestion):
+    """A student's answer to a lesson's question."""
+
     option: int = accepts(whole(0, MAX_OPTION))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownLesson(LessonQuestion):
+    """A lesson's question whose answers the teacher shows, with its options."""
+
+    options: tuple[str, ...] = accepts(several(title(MAX_OPTION_LENGTH), MAX_OPTION), ())
+    correct: int = accepts(whole(0, MAX_OPTION), 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,13 +99,15 @@ class ClassMessage:
         lead: the teacher has come to this place.
         leading: the teacher leads the class from now on, or no longer.
         show: the teacher shows the answers to this lesson's question.
+        station: the teacher goes to this station of the plan, from 0.
         follow: the student follows the teacher from now on, or no longer.
         answer: the student answers a lesson's question.
     """
 
     lead: TeacherPlace | None = accepts(record(TeacherPlace), None)  # noqa: RUF009 - frozen
     leading: bool | None = accepts(flag(), None)
-    show: str | None = accepts(title(60), None)
+    show: ShownLesson | None = accepts(record(ShownLesson), None)  # noqa: RUF009 - frozen
+    station: int | None = accepts(whole(0, MAX_STATIONS), None)
     follow: bool | None = accepts(flag(), None)
     answer: LessonAnswer | None = accepts(record(LessonAnswer), None)  # noqa: RUF009 - frozen
 
@@ -98,13 +123,13 @@ def route(prefix: str, lessons: Collection[str]) -> WebSocketRoute:
 
 def news(classroom: Classroom, visitor: str) -> dict[str, Any]:
     """Return the part of the class's state that this visitor's pages need."""
-    lessons, view = classroom.lesson_answers(), classroom.view_to_follow
+    lessons, view = classroom.lessons.all(), classroom.view_to_follow
     is_teacher = classroom.is_teacher(visitor)
     answers = {}
     for name, (counts, is_shown) in lessons.items():
         answers[name] = {
             "shown": is_shown,
-            "answered": classroom.has_answered(visitor, name),
+            "answered": classroom.lessons.has_answered(visitor, name),
             **({"count": counts.total()} if is_teacher or is_shown else {}),
             **({"counts": dict(counts)} if is_shown else {}),  # the class sees the teacher's screen
         }
@@ -113,6 +138,7 @@ def news(classroom: Classroom, visitor: str) -> dict[str, Any]:
         "leads": classroom.is_leading,
         "ownEngines": classroom.own_engines,
         "answers": answers,
+        "plan": plan_news(classroom.progress, is_teacher=is_teacher),
     }
     if is_teacher:
         status = classroom.measured.current
@@ -133,6 +159,29 @@ def news(classroom: Classroom, visitor: str) -> dict[str, Any]:
         "params": dict(view.params) if view else {},
         **common,
     }
+
+
+def plan_news(progress: PlanProgress, *, is_teacher: bool) -> dict[str, Any] | None:
+    """Return the stations of the plan and where the class is; None for students before it begins.
+    The teacher also gets the places of the stations and the seconds since they were entered."""
+    plan, current = progress.plan, progress.current
+    if plan is None or (current is None and not is_teacher):
+        return None
+    stations: list[dict[str, Any]] = [
+        {"title": station.title, "minutes": station.minutes} for station in plan.stations
+    ]
+    common = {
+        "title": plan.title,
+        "stations": stations,
+        "station": progress.station,
+        "text": current.text if current else "",
+    }
+    if not is_teacher:
+        return common
+    for station, entry in zip(plan.stations, stations, strict=True):
+        if place := station.place():
+            entry |= {"page": place[0], "params": place[1]}
+    return {**common, "elapsed": progress.elapsed() if current else (0, 0)}
 
 
 def following_state(classroom: Classroom, visitor: str) -> str:
@@ -159,12 +208,12 @@ def handle(classroom: Classroom, visitor: str, sent: bytes, lessons: Collection[
     if len(fields) != 1:
         raise Refusal(f"A message of a class has one field; this one has {len(fields)}.")
     [field] = fields
-    is_for_teacher = field in ("lead", "leading", "show")
+    is_for_teacher = field in ("lead", "leading", "show", "station")
     if is_for_teacher != classroom.is_teacher(visitor):
         sender = "the teacher" if is_for_teacher else "a student"
         raise Refusal(f"Only {sender} of a class may send {field}.", 403)
-    lesson = message.show or (message.answer and message.answer.lesson)
-    if lesson and lesson not in lessons:
+    question = message.show or message.answer
+    if question and question.lesson not in lessons:
         raise Refusal("There is no such lesson.")
     if message.lead is not None:
         _lead(classroom, visitor, message.lead)
@@ -172,18 +221,33 @@ def handle(classroom: Classroom, visitor: str, sent: bytes, lessons: Collection[
         set_leading = classroom.begin_leading if message.leading else classroom.stop_leading
         set_leading(visitor)
     elif message.show is not None:
-        classroom.show_answers(message.show)
+        shown = message.show
+        classroom.lessons.show(shown.key, shown.options, shown.correct)
+    elif message.station is not None:
+        with suppress(ClassroomError):  # too many questions: the class stays where it is
+            classroom.progress.go_to(message.station)
     elif message.follow is not None:
         classroom.follow(visitor, message.follow)
     elif message.answer is not None:
-        classroom.answer(visitor, message.answer.lesson, message.answer.option)
+        answer = message.answer
+        if not answer.sentence or _is_asked(classroom, answer):
+            classroom.lessons.answer(visitor, answer.key, answer.option)
+
+
+def _is_asked(classroom: Classroom, question: LessonQuestion) -> bool:
+    """Whether the teacher asks this question about a sentence of their own."""
+    plan, view = classroom.progress.plan, classroom.view_to_follow
+    asked = {(station.lesson, station.sentence) for station in (plan.stations if plan else ())}
+    if view is not None:
+        asked.add((view.params.get("lesson", ""), view.params.get("lesson_text", "")))
+    return (question.lesson, question.sentence) in asked
 
 
 def _lead(classroom: Classroom, teacher: str, place: TeacherPlace) -> None:
     file = BY_PATH.get(place.page)
     if file is None:
         raise Refusal("There is no such page.")
-    if file == CLASS:  # the teacher's own page
+    if file == CLASS or "plan" in place.params:  # the teacher's own page, and a plan with answers
         return
     params = {name: value for name, value in place.params.items() if name not in PERSONAL_FIELDS}
     with suppress(ClassroomError):  # the address is too long: the class stays where it is

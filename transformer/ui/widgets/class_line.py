@@ -84,5 +84,5 @@ def _drawn(classroom: Classroom, file: str) -> dict[str, int | str]:
             if classroom.is_teacher(visitor_id)
             else following_state(classroom, visitor_id)
         )
-        drawn["shown"] = len(classroom.questions_shown())
+        drawn["shown"] = len(classroom.lessons.shown())
     return drawn

@@ -52,6 +52,8 @@ def draw_status(classroom: Classroom, status: QuestionStatus) -> None:
     st.markdown(f":material/help: **{plain(status.question.text)}**")
     if result is not None:
         draw_result(result)
+        if status.question.explanation:
+            st.markdown(plain(status.question.explanation))
         return
     st.markdown("\n".join(f"- {plain(option)}" for option in status.question.options))
     if status.is_open:

@@ -13,6 +13,7 @@ from transformer.ui.services import downloads
 MIME = {
     "csv": "text/csv",
     "html": "text/html",
+    "json": "application/json",
     "npz": "application/octet-stream",
     "zip": "application/zip",
 }

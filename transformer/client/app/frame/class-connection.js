@@ -3,16 +3,19 @@
 // of this module, share it through a property of the document. ui/services/class_updates.py is the other end.
 
 /**
- * What a class sends. `answers` is by the name of a lesson: `count` for the teacher and once the answers are shown,
- * `counts`, by option, once they are shown; `answered`: whether this visitor has answered.
+ * What a class sends. `answers` is by the key of a lesson's question: `count` for the teacher and once the answers are
+ * shown, `counts`, by option, once they are shown; `answered`: whether this visitor has answered. `plan`: the teacher's;
+ * `receivedAt`: when the news came, as performance.now().
  * @typedef {{
  *   role: "teacher" | "student", state: "leads" | "alone" | "follows" | "away", leads: boolean, ownEngines: boolean, questions: number,
  *   answers: Record<string, { shown: boolean, answered: boolean, count?: number, counts?: Record<string, number> }>,
  *   following?: number, members?: number, question?: { number: number, answered: number } | null,
- *   number?: number, page?: string, params?: Record<string, string>,
+ *   number?: number, page?: string, params?: Record<string, string>, receivedAt: number,
+ *   plan: import("./plan-line.js").PlanNews | null,
  * }} ClassNews
  * @typedef {{ lead: { page: string, params: Record<string, string> } } | { leading: boolean } | { follow: boolean }
- *   | { answer: { lesson: string, option: number } } | { show: string }} ClassMessage
+ *   | { answer: { lesson: string, sentence: string, option: number } } | { station: number }
+ *   | { show: { lesson: string, sentence: string, options: string[], correct: number } }} ClassMessage
  * @typedef {{
  *   onNews(callback: (news: ClassNews) => void): () => void, send(message: ClassMessage): boolean,
  *   url: string, keep(): void, leave(): void, close(): void,
@@ -49,7 +52,7 @@ export function connectToClass(url) {
     socket.addEventListener("message", ({ data, target }) => {
       if (target !== socket) return;
       delay = RETRY_MS[0];
-      news = JSON.parse(data);
+      news = { ...JSON.parse(data), receivedAt: performance.now() };
       for (const callback of [...callbacks]) callback(news);
     });
     socket.addEventListener("close", ({ code, target }) => {

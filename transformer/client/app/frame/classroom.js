@@ -13,6 +13,7 @@ import { OWN_MODEL_NEWS, startOwnModel } from "../../engine/own-model.js";
 import { OWN_MODEL } from "../../engine/worker-client.js";
 import { classConnection, connectToClass, onClassChange } from "./class-connection.js";
 import { followPlaces, isRunning, sendPlaces } from "./class-places.js";
+import { planLine } from "./plan-line.js";
 
 const CODE_COOKIE = "heads_up_class"; // read by ui/widgets/class_line.py when a session begins
 const PLACES = Symbol.for("heads-up-class-places"); // property of the document: what follows or leads in this tab
@@ -25,7 +26,8 @@ export function classroomView(root, report) {
   const actions = el("span", { class: "hu-class-actions" });
   const ownModel = el("p", { class: "hu-class-model" });
   const status = el("p", { class: "hu-class-status" }, dot, message);
-  const node = el("div", { class: "hu hu-class-line" }, status, actions, ownModel);
+  const plan = planLine((station) => classConnection()?.send({ station }));
+  const node = el("div", { class: "hu hu-class-line" }, status, actions, plan.node, ownModel);
   root.append(node);
   const listeners = new AbortController();
   let [data, news, timer, requestedAt, actedAt] = [null, null, 0, -Infinity, -Infinity];
@@ -76,6 +78,7 @@ export function classroomView(root, report) {
     const state = news?.state ?? (data.teaches ? "leads" : "alone");
     node.dataset.state = state;
     message.textContent = lineText(data, news);
+    plan.show(news?.plan ?? null, news?.receivedAt ?? 0);
     const own = data.page === data.classPage ? document[OWN_MODEL] : null;
     ownModel.textContent = own ? loadingText(own.loading) : "";
     const send = (sent) => classConnection()?.send(sent);
@@ -115,6 +118,7 @@ export function classroomView(root, report) {
       classConnection()?.close();
       document[OWN_MODEL]?.end();
       ownModel.textContent = "";
+      plan.show(null, 0);
       node.dataset.state = "over";
       message.textContent = data.over;
       actions.replaceChildren();
@@ -127,6 +131,7 @@ export function classroomView(root, report) {
 
   function close() {
     clearTimeout(timer);
+    plan.close();
     endNews();
     endChanges();
     listeners.abort();

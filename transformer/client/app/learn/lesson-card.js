@@ -5,11 +5,11 @@ import { el, replaceChanged } from "../../common/base.js";
 import { fill } from "../../common/sentences.js";
 import { makeDisclosure } from "./disclosure.js";
 import { headNodes } from "./lesson-head.js";
-import { lessonPicture } from "./lesson-picture.js";
-import { checkPlace, LEARN, needsOpening, questionPage } from "./lesson-places.js";
+import { lessonPicture, plainLabel } from "./lesson-picture.js";
+import { checkPlace, LEARN, lessonAbout, needsOpening, questionPage } from "./lesson-places.js";
 import { bodyNodes } from "./lesson-question.js";
 import { makeCardState } from "./lesson-state.js";
-import { firstModel, makeTravel, openSoon, takeFocus } from "./lesson-travel.js";
+import { firstModel, makeTravel, openSoon, questionFields, takeFocus } from "./lesson-travel.js";
 import { wayNodes } from "./lesson-way.js";
 import { lessonKey, makePreparedLessons } from "./prepared-lessons.js";
 
@@ -20,6 +20,7 @@ const AREAS = ["head", "drawing", "body", "way"]; // of the card
 let hasOpenedPlace = false; // whether this document has shown a place; only its first one may be a link to an answer
 
 /** @typedef {import("./lesson-places.js").PreparedLesson} PreparedLesson */
+/** @typedef {import("./lesson-places.js").OpenLesson} OpenLesson */
 /** @typedef {import("../../common/open.js").Place} Place */
 /**
  * `titles`: of the pages, by path; `canOpen`: whether something opens a place.
@@ -48,7 +49,7 @@ export function lessonCard(container, context) {
     return { course, site };
   }
 
-  const lessonNamed = (name) => course?.lessons.find((each) => each.name === name);
+  const lessonNamed = (key) => course?.lessons.find(({ name }) => name === key.split(":")[0]);
   const disclosure = makeDisclosure({ guesses, getClass, lessonNamed });
   const { guessOf, isSealed, isRevealed } = disclosure;
   const questions = makePreparedLessons(ask);
@@ -64,15 +65,16 @@ export function lessonCard(container, context) {
     await load();
     if (name !== context.place().params.lesson) return; // a newer place
     if (name === course.end) return hide();
-    const lesson = lessonNamed(name);
+    const known = lessonNamed(name);
     node.hidden = false;
     onVisible(true);
-    if (!lesson) return showUnknown(name);
+    if (!known) return showUnknown(name);
+    const lesson = lessonAbout(known, place.params.lesson_text);
     const { model = firstModel(site), exact } = place.params;
-    const key = lessonKey(name, model, exact === "1");
+    const key = lessonKey(lesson.key, model, exact === "1");
     if (key !== drawnKey) [drawnKey, verdict] = [key, null];
-    if (isFirst && !isRevealed(name) && place.page === lesson.page && place.page !== questionPage(lesson)) {
-      return openSoon(LEARN, { lesson: name, ...(place.params.model ? { model } : {}) });
+    if (isFirst && !isRevealed(lesson.key) && place.page === lesson.page && place.page !== questionPage(lesson)) {
+      return openSoon(LEARN, questionFields(lesson, place.params));
     }
     if (!questions.answerOf(key)) {
       render(lesson, place, null);
@@ -81,12 +83,13 @@ export function lessonCard(container, context) {
     }
     const ready = questions.answerOf(key);
     const isAskedElsewhere = lesson.in_place && place.page === LEARN;
-    if (isFirst && (isAskedElsewhere || needsOpening(lesson, place, isRevealed(name)))) {
+    if (isFirst && (isAskedElsewhere || needsOpening(lesson, place, isRevealed(lesson.key)))) {
       await travel.openAnswer(lesson, ready);
       return draw();
     }
-    const guess = guessOf(name);
-    if (guess && !guess.revealed && guess.label && isRevealed(name)) guesses.keep(name, { ...guess, revealed: true });
+    const guess = guessOf(lesson.key);
+    const isDue = guess && !guess.revealed && guess.label && isRevealed(lesson.key);
+    if (isDue) guesses.keep(lesson.key, { ...guess, revealed: true });
     render(lesson, context.place(), ready);
   }
 
@@ -108,7 +111,7 @@ export function lessonCard(container, context) {
   }
 
   // Draw the card if something on it has changed. What stays equal keeps its focus, and a click that has begun.
-  /** @param {Lesson} lesson @param {Place} place @param {PreparedLesson | null} ready */
+  /** @param {OpenLesson} lesson @param {Place} place @param {PreparedLesson | null} ready */
   function render(lesson, place, ready) {
     const state = cardState(course, site, lesson, place, ready, verdict);
     const { isElsewhere, guess, group } = state;
@@ -131,31 +134,36 @@ export function lessonCard(container, context) {
     if (takeFocus()) areas.head.querySelector("h2").focus({ preventScroll: true });
   }
 
-  /** @param {Lesson} lesson @param {PreparedLesson | null} ready @returns {import("./lesson-question.js").Actions} */
+  /** @param {OpenLesson} lesson @param {PreparedLesson | null} ready @returns {import("./lesson-question.js").Actions} */
   function bodyActions(lesson, ready) {
-    const { name } = lesson;
+    const { key } = lesson;
+    const asked = { lesson: lesson.name, sentence: lesson.ownSentence };
+    const showToClass = () => {
+      const { options = [], correct = 0 } = ready?.question ?? {};
+      return getClass().send({ show: { ...asked, options: options.map(({ label }) => plainLabel(label)), correct } });
+    };
     return {
       async choose(number) {
         const group = getClass(); // now, as this button may be older than the last news
-        group?.send({ answer: { lesson: name, option: number } });
+        group?.send({ answer: { ...asked, option: number } });
         const { options, correct } = ready.question;
         const answer = { label: options[number].label, right: number === correct, group: group?.code };
-        guesses.keep(name, { ...answer, revealed: !isSealed(name) });
+        guesses.keep(key, { ...answer, revealed: !isSealed(key) });
         await draw(); // in a class its news draw the answer
         focusAnswer();
       },
-      showToClass: () => getClass().send({ show: name }),
+      showToClass,
       async check() {
         const { page, params } = context.place();
         verdict = page === lesson.page && params.text === ready.text
           ? await checkPlace(ask, ready.question, ready, params)
           : [false, ELSEWHERE];
-        guesses.keep(name, { right: verdict[0], revealed: verdict[0] || isRevealed(name) });
+        guesses.keep(key, { right: verdict[0], revealed: verdict[0] || isRevealed(key) });
         draw();
       },
       async giveUp() {
-        if (getClass()?.teaches) return getClass().send({ show: name });
-        guesses.keep(name, {});
+        if (getClass()?.teaches) return showToClass();
+        guesses.giveUp(key);
         await travel.openAnswer(lesson, ready);
         await draw();
         focusAnswer();

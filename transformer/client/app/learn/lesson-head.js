@@ -8,17 +8,17 @@ import { fill } from "../../common/sentences.js";
 // Where the lesson is in the course, and its title.
 /** @param {CardState} state */
 export function headNodes({ lesson, lessons, counts, isDone, group }) {
-  const number = lessons.indexOf(lesson) + 1;
+  const number = lessons.findIndex(({ name }) => name === lesson.name) + 1;
   const count = fill(lesson.extra ? "Extra lesson {number} of {count}" : "Lesson {number} of {count}", {
     number,
     count: lessons.length,
   });
-  const { done, right } = counts;
+  const { answered, right } = counts;
   const dots = lessons.map(({ name }) =>
     el("li", { "data-done": isDone(name) ? "" : null, "data-here": name === lesson.name ? "" : null })
   );
   return [
-    el("p", { class: "hu-label" }, done && !group?.teaches ? `${count} · ${rightAnswers(right, done)}` : count),
+    el("p", { class: "hu-label" }, answered && !group?.teaches ? `${count} · ${rightAnswers(right, answered)}` : count),
     el("ol", { class: "hu-lesson-dots", "aria-hidden": "true" }, ...dots),
     el(
       "h2",
@@ -29,8 +29,8 @@ export function headNodes({ lesson, lessons, counts, isDone, group }) {
   ];
 }
 
-/** @param {number} right @param {number} done */
-export function rightAnswers(right, done) {
-  if (done === 1) return right ? "The one answer is right." : "The one answer is wrong.";
-  return fill("{right} of {done} answers right", { right, done });
+/** @param {number} right @param {number} answered */
+export function rightAnswers(right, answered) {
+  if (answered === 1) return right ? "The one answer is right." : "The one answer is wrong.";
+  return fill("{right} of {answered} answers right", { right, answered });
 }

@@ -22,7 +22,7 @@ const FILM = [
 ]; // a head of the task Reverse: before, during and after training
 
 /**
- * @typedef {import("./lesson-card.js").LessonContext & { openLesson: (name: string) => void }} ListContext
+ * @typedef {import("./lesson-card.js").LessonContext & { openLesson: (name: string, sentence?: string) => void }} ListContext
  */
 
 /** @param {HTMLElement} container @param {ListContext} context */
@@ -40,6 +40,7 @@ export function lessonList(container, context) {
     if (page !== LEARN) return;
     const [core, others] = [false, true].map((isExtra) => course.lessons.filter(({ extra }) => extra === isExtra));
     const open = params.lesson ?? "";
+    node.hidden = Boolean(params.plan);
     const state = JSON.stringify([open, course.lessons.map(({ name }) => guesses.of(name))]);
     if (state === drawnState) return; // a click that has begun is not lost
     drawnState = state;

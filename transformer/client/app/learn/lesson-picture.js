@@ -93,4 +93,4 @@ export const isWordOf = (picture, label) =>
   [...picture.rows, ...picture.columns].map(trimPunctuation).includes(trimPunctuation(plainLabel(label)));
 
 /** @param {string} label Markdown */
-const plainLabel = (label) => label.replace(/\\(.)/g, "$1").replace(/^`|`$/g, "");
+export const plainLabel = (label) => label.replace(/\\(.)/g, "$1").replace(/^`|`$/g, "");

@@ -12,6 +12,20 @@ const NO_MODEL_FITS = "no available model can read such a text";
  * @typedef {{ model: string, label: string, text: string, question: Question | null, reason: string }} PreparedLesson
  */
 
+/**
+ * `key` names the question among the visitor's answers and in a class (classroom/lesson_answers.py); `ownSentence` is a
+ * teacher's, "" for the lesson's own.
+ * @typedef {Lesson & { key: string, ownSentence: string }} OpenLesson
+ */
+
+// The lesson on a teacher's sentence, if it can ask its question about any.
+/** @param {Lesson} lesson @param {string} [sentence] @returns {OpenLesson} */
+export function lessonAbout(lesson, sentence = "") {
+  const { name } = lesson;
+  if (!sentence || !lesson.takes_sentence) return { ...lesson, key: name, ownSentence: "" };
+  return { ...lesson, key: `${name}: ${sentence}`, ownSentence: sentence, sentences: [sentence] };
+}
+
 /** @param {Lesson} lesson */
 export const questionPage = (lesson) => lesson.in_place ? lesson.page : LEARN;
 
@@ -54,13 +68,14 @@ export async function prepareLesson(ask, lesson, chosen, exact) {
 
 // The place of a lesson before or after its answer may be seen.
 /**
- * @param {Lesson} lesson @param {PreparedLesson} prepared @param {boolean} answered
+ * @param {OpenLesson} lesson @param {PreparedLesson} prepared @param {boolean} answered
  * @param {Record<string, string>} params of the place that is open @param {string} firstModel whose name addresses leave out
  * @returns {import("../../common/open.js").Place}
  */
 export function placeOf(lesson, { model, text, question }, answered, params, firstModel) {
   const kept = Object.fromEntries([...PERSONAL_FIELDS, ...(lesson.task ? ["model"] : [])].map((n) => [n, params[n]]));
-  const shared = { ...kept, ...(lesson.task || model === firstModel ? {} : { model }), lesson: lesson.name };
+  const named = { lesson: lesson.name, lesson_text: lesson.ownSentence };
+  const shared = { ...kept, ...(lesson.task || model === firstModel ? {} : { model }), ...named };
   if (!answered && !lesson.in_place) return { page: LEARN, params: textsOf(shared) };
   const fields = {
     ...(lesson.task ? {} : { text }),
@@ -83,7 +98,7 @@ const textsOf = (fields) =>
 /** @param {Lesson} lesson @param {import("../../common/open.js").Place} place @param {boolean} isRevealed */
 export function needsOpening(lesson, { page, params }, isRevealed) {
   if (page !== lesson.page) return false;
-  const isTyped = Object.keys(params).every((name) => ["lesson", "model", "depth"].includes(name));
+  const isTyped = Object.keys(params).every((name) => ["lesson", "lesson_text", "model", "depth"].includes(name));
   return isTyped || (page !== questionPage(lesson) && !isRevealed);
 }
 

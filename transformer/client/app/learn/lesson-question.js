@@ -62,7 +62,7 @@ function choiceNodes(state, question, { choose, showToClass }) {
   const { lesson, isOnQuestionPage, isRevealed, isSealed, guess, group } = state;
   if (isRevealed) return isOnQuestionPage ? [results(state, question)] : [];
   if (group?.teaches) {
-    const count = group.answers[lesson.name]?.count ?? 0;
+    const count = group.answers[lesson.key]?.count ?? 0;
     return [
       el("ul", {}, ...question.options.map(({ label }) => el("li", {}, optionNode(question, label)))),
       note("", fill(ANSWERED, { count, members: group.members })),

@@ -4,13 +4,14 @@ import { LEARN, questionPage } from "./lesson-places.js";
 import { readReplacedModel } from "./replaced-model.js";
 
 /** @typedef {import("./lesson-places.js").PreparedLesson} PreparedLesson */
+/** @typedef {import("./lesson-places.js").OpenLesson} OpenLesson */
 /** @typedef {import("../../common/open.js").Place} Place */
 /**
  * `lessons`, `counts`, `end`: the course or the extra lessons, how many are done and right, and the name of what follows;
  * `ready`: null until the question is there; `verdict`: of the last check; `isElsewhere`: whether another page than the
  * lesson's, or another sentence, is open; `answerPage`: name of the page that shows the answer; `classCounts`: answers of
  * the class to each option.
- * @typedef {{ lesson: Lesson, lessons: Lesson[], counts: { done: number, right: number }, end: string, place: Place,
+ * @typedef {{ lesson: OpenLesson, lessons: Lesson[], counts: ReturnType<ReturnType<typeof import("./guesses.js").makeGuesses>["count"]>, end: string, place: Place,
  *   ready: PreparedLesson | null, verdict: [boolean, string] | null, guess: import("./guesses.js").Guess | null,
  *   group: import("./class-answers.js").ClassState | null, classCounts: number[], otherModelReason: string,
  *   isDone: (name: string) => boolean, isRevealed: boolean, isSealed: boolean, isElsewhere: boolean,
@@ -24,13 +25,13 @@ import { readReplacedModel } from "./replaced-model.js";
  */
 export function makeCardState({ guesses, getClass, titles, canOpen }, disclosure, travel) {
   /**
-   * @param {Course} course @param {SiteData} site @param {Lesson} lesson @param {Place} place
+   * @param {Course} course @param {SiteData} site @param {OpenLesson} lesson @param {Place} place
    * @param {PreparedLesson | null} ready @param {[boolean, string] | null} verdict
    * @returns {CardState}
    */
   return (course, site, lesson, place, ready, verdict) => {
-    const { name } = lesson;
-    const [group, isRevealed] = [getClass(), disclosure.isRevealed(name)];
+    const { key } = lesson;
+    const [group, isRevealed] = [getClass(), disclosure.isRevealed(key)];
     const lessons = course.lessons.filter(({ extra }) => extra === lesson.extra);
     const depth = site.depths.slice(1).find(([depth]) => depth === lesson.fields.depth);
     return {
@@ -41,13 +42,13 @@ export function makeCardState({ guesses, getClass, titles, canOpen }, disclosure
       place,
       ready,
       verdict,
-      guess: disclosure.guessOf(name),
+      guess: disclosure.guessOf(key),
       group,
-      classCounts: disclosure.isShown(name) ? group.answers[name].counts : [],
+      classCounts: disclosure.isShown(key) ? group.answers[key].counts : [],
       otherModelReason: otherModelReason(lesson, ready),
       isDone: (name) => Boolean(guesses.of(name)?.revealed),
       isRevealed,
-      isSealed: disclosure.isSealed(name),
+      isSealed: disclosure.isSealed(key),
       isElsewhere: isElsewhere(lesson, place, ready, isRevealed),
       isOnQuestionPage: place.page === questionPage(lesson),
       answerPage: depth?.[1] ?? titles()[lesson.page] ?? "",

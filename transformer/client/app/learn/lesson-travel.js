@@ -1,18 +1,19 @@
 // The way through the course: opens lessons, the pages that show their answers, and the list.
 
 import { openPlace } from "../../common/open.js";
-import { LEARN, placeOf } from "./lesson-places.js";
+import { LEARN, lessonAbout, placeOf } from "./lesson-places.js";
 import { keepReplacedModel, readReplacedModel } from "./replaced-model.js";
 
 const [OPEN_ATTEMPTS, OPEN_PAUSE_MS] = [100, 100];
 
 /** @typedef {import("./lesson-places.js").PreparedLesson} PreparedLesson */
+/** @typedef {import("./lesson-places.js").OpenLesson} OpenLesson */
 /** @typedef {import("../../common/open.js").Place} Place */
 /**
  * `load`: the course and the models, which it returns at once when they are known; `prepare`: as in prepared-lessons.js;
  * `isRevealed`: whether the answer of a lesson may be seen.
  * @typedef {{ place: () => Place, load: () => Promise<{ course: Course, site: SiteData }>,
- *   prepare: (lesson: Lesson, model: string, exact: boolean) => Promise<PreparedLesson | null>,
+ *   prepare: (lesson: OpenLesson, model: string, exact: boolean) => Promise<PreparedLesson | null>,
  *   isRevealed: (name: string) => boolean }} TravelContext
  */
 
@@ -28,11 +29,11 @@ export function takeFocus() {
 /** @param {TravelContext} context */
 export function makeTravel({ place, load, prepare, isRevealed }) {
   // The place that shows the lesson's answer, or that asks the question until the answer may be seen.
-  /** @param {Lesson} lesson @param {PreparedLesson} ready @param {SiteData} site */
+  /** @param {OpenLesson} lesson @param {PreparedLesson} ready @param {SiteData} site */
   const answerPlace = (lesson, ready, site) =>
-    placeOf(lesson, ready, isRevealed(lesson.name), place().params, firstModel(site));
+    placeOf(lesson, ready, isRevealed(lesson.key), place().params, firstModel(site));
 
-  /** @param {Lesson} lesson @param {PreparedLesson} ready */
+  /** @param {OpenLesson} lesson @param {PreparedLesson} ready */
   async function openAnswer(lesson, ready) {
     if (ready.reason && ready.question && !lesson.task) {
       const chosen = readReplacedModel()?.chosen ?? place().params.model ?? "";
@@ -42,9 +43,9 @@ export function makeTravel({ place, load, prepare, isRevealed }) {
     await openSoon(page, params);
   }
 
-  // Open a lesson, "" for the list, with the model that the visitor has chosen.
-  /** @param {string} name */
-  async function openLesson(name) {
+  // Open a lesson, "" for the list, with the model that the visitor has chosen; `sentence` is a teacher's own.
+  /** @param {string} name @param {string} [sentence] */
+  async function openLesson(name, sentence = "") {
     const { course, site } = await load();
     opensWithFocus = Boolean(name);
     const { params } = place();
@@ -52,26 +53,34 @@ export function makeTravel({ place, load, prepare, isRevealed }) {
     let model = params.model ?? "";
     if (replaced && replaced.used === (model || firstModel(site))) model = replaced.chosen;
     if (replaced) keepReplacedModel(null);
-    const lesson = course.lessons.find((each) => each.name === name);
-    if (lesson?.in_place) {
+    const known = course.lessons.find((each) => each.name === name);
+    if (known?.in_place) {
+      const lesson = lessonAbout(known, sentence);
       const ready = await prepare(lesson, model || firstModel(site), params.exact === "1");
       if (ready) await openAnswer(lesson, ready);
       return;
     }
-    const fields = Object.entries({ model, exact: params.exact, lesson: name }).filter(([, value]) => value);
-    openPlace(LEARN, Object.fromEntries(fields));
+    openPlace(LEARN, questionFields({ name, ownSentence: sentence }, { ...params, model }));
   }
 
   // Return from another page or sentence to that of the lesson.
-  /** @param {Lesson} lesson @param {PreparedLesson | null} ready */
-  const returnTo = (lesson, ready) => lesson.in_place && ready ? openAnswer(lesson, ready) : openLesson(lesson.name);
+  /** @param {OpenLesson} lesson @param {PreparedLesson | null} ready */
+  const returnTo = (lesson, ready) =>
+    lesson.in_place && ready ? openAnswer(lesson, ready) : openLesson(lesson.name, lesson.ownSentence);
 
   function close() {
-    const { page, params: { lesson: _, ...params } } = place();
+    const { page, params: { lesson: _, lesson_text: __, ...params } } = place();
     openPlace(page, params);
   }
 
   return { answerPlace, openAnswer, openLesson, returnTo, close };
+}
+
+// The fields of the address that asks a lesson's question, with the visitor's model and names of tokens.
+/** @param {{ name: string, ownSentence: string }} lesson @param {Record<string, string | undefined>} params */
+export function questionFields({ name, ownSentence }, { model, exact }) {
+  const fields = Object.entries({ model, exact, lesson: name, lesson_text: ownSentence }).filter(([, value]) => value);
+  return /** @type {Record<string, string>} */ (Object.fromEntries(fields));
 }
 
 /** @param {SiteData} site */

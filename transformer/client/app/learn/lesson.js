@@ -9,7 +9,7 @@ import { listenToClass } from "./class-answers.js";
 import { LEARN } from "./lesson-places.js";
 import { openLessons } from "./lessons.js";
 
-const SHOWN = "lesson"; // data attribute of the element around the view, "card" or "list", for the style of the page
+const SHOWN = "lesson"; // data attribute of the element around the view: "card", "list" or "sheet", for the page's style
 
 export function lessonView(root) {
   const node = el("div", { class: "hu hu-lessons-view" });
@@ -22,7 +22,7 @@ export function lessonView(root) {
   function mark(hasCard) {
     const { host } = root.getRootNode();
     if (!host) return;
-    if (data.page === LEARN) host.dataset[SHOWN] = "list";
+    if (data.page === LEARN) host.dataset[SHOWN] = currentPlace().params.sheet ? "sheet" : "list";
     else if (hasCard) host.dataset[SHOWN] = "card";
     else delete host.dataset[SHOWN];
   }

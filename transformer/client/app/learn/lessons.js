@@ -5,6 +5,7 @@ import { makeGuesses } from "./guesses.js";
 import { lessonCard } from "./lesson-card.js";
 import { lessonList } from "./lesson-list.js";
 import { LEARN } from "./lesson-places.js";
+import { planView } from "./plan-view.js";
 
 /**
  * @param {HTMLElement} container
@@ -19,7 +20,8 @@ export function openLessons(container, context) {
   container.append(problem);
   const full = { ...context, ask: withMemory(context.ask), canOpen, getClass, onVisible, guesses: makeGuesses() };
   const card = lessonCard(container, full);
-  const list = page === LEARN ? lessonList(container, { ...full, openLesson: card.openLesson }) : null;
+  const more = { ...full, openLesson: card.openLesson };
+  const others = page === LEARN ? [lessonList(container, more), planView(container, more)] : [];
   return {
     /** @param {string} text */
     say(text) {
@@ -27,8 +29,8 @@ export function openLessons(container, context) {
     },
     draw() {
       problem.textContent = "";
-      for (const part of [card, list]) {
-        part?.draw().catch((error) => {
+      for (const part of [card, ...others]) {
+        part.draw().catch((error) => {
           problem.textContent = error.message;
         });
       }

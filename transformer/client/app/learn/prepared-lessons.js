@@ -12,9 +12,9 @@ export function makePreparedLessons(ask) {
   const answers = new Map();
 
   // The lesson with its question; null if a request for another lesson has replaced this one.
-  /** @param {Lesson} lesson @param {string} model @param {boolean} exact */
+  /** @param {import("./lesson-places.js").OpenLesson} lesson @param {string} model @param {boolean} exact */
   function prepare(lesson, model, exact) {
-    const key = lessonKey(lesson.name, model, exact);
+    const key = lessonKey(lesson.key, model, exact);
     if (!requests.has(key)) {
       const answer = prepareLesson(ask, lesson, model, exact).then((result) => {
         if (result) answers.set(key, result);
@@ -30,5 +30,5 @@ export function makePreparedLessons(ask) {
   return { prepare, answerOf };
 }
 
-/** @param {string} lesson @param {string} model @param {boolean} exact whether tokens are named as the model names them */
+/** @param {string} lesson its key @param {string} model @param {boolean} exact whether tokens are named as the model names them */
 export const lessonKey = (lesson, model, exact) => JSON.stringify([lesson, model, exact]);

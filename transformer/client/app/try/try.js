@@ -19,7 +19,7 @@ const DEPTH_PAGES = {
 }; // what is below the sentence; the bands belong to the view of the sentence itself
 const KEPT_FIELDS = [
   ...["model", "text", "method", "target", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed"],
-  ...["kind", "layer", "head", "row", "column", "other", "other_model", "lesson", "exact"],
+  ...["kind", "layer", "head", "row", "column", "other", "other_model", "lesson", "lesson_text", "exact"],
   ...["off", "ablation", "edited_row", "masked_tokens", "patch"],
 ]; // fields kept in another depth
 const MODEL_FIELDS = ["off", "edited_row", "masked_tokens", "patch", "force", "step", "why"]; // fields that mean nothing for another model

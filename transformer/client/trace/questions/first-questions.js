@@ -23,7 +23,6 @@ import { percentText } from "../../common/numbers.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 
-const POSSESSED = "umbrella";
 const OTHER_OWNER = { her: "his", his: "her" };
 
 // Which source word does the aligner head link to the translation's possessive?
@@ -31,8 +30,8 @@ const OTHER_OWNER = { her: "his", his: "her" };
 export async function umbrella(lesson) {
   const { words, text } = lesson;
   const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
-  if (owner < 0 || !words.source.includes(POSSESSED)) {
-    throw new LessonUnavailable("its sentence names no owner of an umbrella");
+  if (owner < 0 || owner + 1 >= words.source.length) {
+    throw new LessonUnavailable("its sentence has no “her” or “his” with a word after it");
   }
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
@@ -43,7 +42,7 @@ export async function umbrella(lesson) {
     const queryRow = words.firstRow(targetWord) + Number(to === "input");
     const isClear = table.weight(queryRow, words.column(owner)) >= CLEAR;
     if (argmax(row) !== owner || row[owner] < CLEAR || !isClear) continue;
-    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)], words.source);
+    const options = firstFour([owner, owner + 1, ...argsortDescending(row)], words.source);
     const cells = options.map((n) => /** @type {[number, number]} */ ([queryRow, words.column(n)]));
     const share = (n) => table.text(queryRow, words.column(n));
     return question({
@@ -80,7 +79,7 @@ function aligners({ aligner, words }) {
   }).sort((a, b) => b.share - a.share || a.layer - b.layer || a.head - b.head || (a.to < b.to ? -1 : 1));
 }
 
-// What the model writes if the owner of the umbrella changes.
+// What the model writes if the owner changes.
 /** @param {LessonCase} lesson */
 async function otherOwnerNote({ text, trace, translate }, owner) {
   const translation = await translate(text.replaceAll(` ${owner} `, ` ${OTHER_OWNER[owner]} `));

@@ -14,9 +14,11 @@ class Class(View):
 
     Attributes:
         code: of the class in an invitation link; removed after joining.
+        plan: a lesson plan, as its link has it.
     """
 
     code: str = field(form=(r"[A-Za-z0-9 -]{0,20}", 'a class\'s code, like "K7F A2P"'))
+    plan: str = field()
 
 
 PAGE = Page(CLASS, "Class", Class, heading="Classroom", has_tokens=False)

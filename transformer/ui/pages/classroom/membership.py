@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit, urlunsplit
-
-import segno
 import streamlit as st
 
 from transformer.classroom import Classroom
-from transformer.classroom.codes import MAX_NAME_LENGTH, show_code
+from transformer.classroom.codes import MAX_NAME_LENGTH
 from transformer.ui.base import state, visitor
 from transformer.ui.base.registry import HOME
-from transformer.ui.pages.classroom import Class, questions, runs
-from transformer.ui.server.security import ANY_ADDRESS, LOCAL_NAMES, network_address
+from transformer.ui.pages.classroom import Class, invitation, plan_editor, questions, runs
 from transformer.ui.services import live_classes
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.fragment import fragment
@@ -26,6 +22,8 @@ PRIVACY = (
 
 
 def join_or_open() -> None:
+    """Draw the forms to join and to open a class, and for teachers their plan."""
+    plan_editor.take_link()
     code = state.view(Class).code
     if code:
         frame.lead_text(f"Click **Join**. {FOLLOWING}")
@@ -37,13 +35,20 @@ def join_or_open() -> None:
             typed_code, student_name, joins = _join_form(code)
         with st.container(width=420), st.expander("For teachers: open a class", expanded=True):
             token, teacher_name, opens = _open_form()
+    if not code:
+        with st.expander(
+            "For teachers: prepare a lesson", expanded=plan_editor.draft() is not None
+        ):
+            plan_editor.show(None)
     visitor_id = visitor.ensure_id()
     if joins:
         joined = live_classes.classes().join(typed_code, visitor_id, student_name)
         joined.follow(visitor_id, True)
         state.set_fields(code="")
     elif opens:
-        live_classes.classes().open(token, visitor_id, teacher_name)
+        opened = live_classes.classes().open(token, visitor_id, teacher_name)
+        opened.progress.set(plan_editor.draft())
+        state.set_fields(plan="")
     if joins or opens:
         state.rerun_page()
 
@@ -116,10 +121,11 @@ REFRESH_SECONDS = 2.0
 
 
 def teacher(classroom: Classroom) -> None:
-    """Draw the teacher's own page: how to join, who leads, the questions, and all controls."""
+    """Draw the teacher's own page: how to join, who leads, plan, questions, and all controls."""
+    plan_editor.take_link()
     invite_column, members_column = st.columns([2, 3], gap="large")
     with invite_column:
-        _invite(classroom)
+        invitation.show(classroom)
     with members_column:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
         _leader(classroom)
@@ -129,23 +135,9 @@ def teacher(classroom: Classroom) -> None:
                 fragment(_remove, "class-remove", REFRESH_SECONDS)(classroom)
             _end_class(classroom)
     questions.show(classroom)
+    st.header("Lesson plan")
+    plan_editor.show(classroom)
     runs.show(classroom)
-
-
-def _invite(classroom: Classroom) -> None:
-    """Draw address, code and QR code for students."""
-    link, local_only = _link(classroom.code)
-    parts = urlsplit(link)
-    st.markdown(f"Open **{frame.plain(parts.netloc + parts.path)}** and enter the code")
-    with st.container(key="class-code"):
-        st.markdown(show_code(classroom.code))
-    st.image(qr_code(link), width=240, alt=f"QR code for {link}")
-    st.caption(frame.plain(link))
-    if local_only and live_classes.is_teacher():
-        st.warning(
-            "Only this machine can open that address. To let students connect, start the app "
-            "with `--server.address 0.0.0.0`."
-        )
 
 
 def _leader(classroom: Classroom) -> None:
@@ -201,7 +193,7 @@ def _end_class(classroom: Classroom) -> None:
     with st.popover("End the class …"):
         st.markdown(
             "This deletes the code, all names and all answers. Download the answers first."
-            if classroom.measured.results()
+            if classroom.measured.results() or classroom.lessons.shown()
             else "This deletes the code, all names and all answers."
         )
         st.button(
@@ -240,24 +232,3 @@ def _refused(classroom: Classroom) -> None:
             on_click=classroom.allow_joins,
             args=(visitor.current_id(),),
         )
-
-
-def qr_code(link: str) -> str:
-    """Return an SVG of the link's QR code: dark on white in every theme, with its quiet zone.
-
-    Streamlit writes SVG into the page. An image would be a file, which it deletes with the class.
-    """
-    return segno.make_qr(link, error="m").svg_inline(border=4, light="#fff", omitsize=True)
-
-
-def _link(code: str) -> tuple[str, bool]:
-    """Return the link with a class's code, and whether only this machine can open it."""
-    page_url = urlsplit(st.context.url or "http://localhost:8501/class")
-    host, port = page_url.hostname or "", page_url.port
-    local_only = host in LOCAL_NAMES
-    bound = str(st.get_option("server.address") or ANY_ADDRESS[0])
-    if local_only and bound in ANY_ADDRESS and (network_host := network_address()):
-        host, local_only = network_host, False
-    bracketed_host = f"[{host}]" if ":" in host else host
-    netloc = f"{bracketed_host}:{port}" if port else bracketed_host
-    return urlunsplit((page_url.scheme, netloc, page_url.path, f"code={code}", "")), local_only

@@ -1,102 +1,79 @@
-"""A teacher's questions before and after a part of the lesson: ask, close, show and download."""
+"""The teacher's own questions: ask again, close and show; and all answers of the class."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import streamlit as st
 
-from transformer.classroom import Classroom, MeasuredQuestion
-from transformer.classroom.examples import EXAMPLES
-from transformer.classroom.measured import MAX_OPTIONS, MAX_QUESTION_LENGTH
-from transformer.classroom.results import option_table, seat_table
-from transformer.ui.services import live_classes
+from transformer.classroom import Classroom, MeasuredResult
+from transformer.classroom.lesson_answers import question_title
+from transformer.classroom.results import option_table
 from transformer.ui.widgets import class_question, tables
-from transformer.ui.widgets.callbacks import attempt, show_refusal
+from transformer.ui.widgets.fragment import fragment
 
-_TEXT, _OPTIONS, _CORRECT, _EXAMPLE = (
-    f"class-ask-{name}" for name in ("text", "options", "correct", "example")
-)
-_REFUSED = "class-ask"
+REFRESH_SECONDS = 2.0
+"""Seconds between two reruns of the table of all answers."""
+SEALED = "sealed"
 
 
 def show(classroom: Classroom) -> None:
-    """Draw all questions of the class, the newest first, and the form for a new one."""
-    st.header("A question before and after")
+    """Draw all questions of the class, the newest first, the table and the file of all answers."""
     questions = classroom.measured.all()
-    st.caption(
-        "Ask a question before a part of the lesson and again after it. Answers are anonymous, and "
-        "sealed until you show them: until then you see only how many there are."
-    )
+    if questions:
+        st.header("Your questions")
     for status in reversed(questions):
         with st.container(border=True, key=f"class-asked-{status.number}"):
             class_question.draw_status(classroom, status)
             class_question.controls(classroom, status)
-    _files(classroom)
-    with st.expander("Ask a new question", expanded=not questions):
-        _form(classroom)
-
-
-def _files(classroom: Classroom) -> None:
-    """Draw links to files of the answers that are shown; they contain no sealed answers."""
-    measured = classroom.measured
-    if not measured.results():
-        return
-    with st.container(horizontal=True, key="class-question-files"):
+    fragment(_overview, "class-answers", REFRESH_SECONDS)(classroom)
+    if results(classroom):
         tables.csv(
-            "Votes and differences (.csv)",
-            lambda: option_table(measured.results()),
-            "votes",
-            help="One row for each question, round and option, with the 95% interval",
-        )
-        tables.csv(
-            "Anonymous answers (.csv)",
-            lambda: seat_table(measured.results()),
+            "All answers (.csv)",
+            lambda: option_table(results(classroom)),
             "answers",
-            help="One row for each question and student, in random order",
+            help="One row for each question, round and option, with the 95% interval of a "
+            "difference",
         )
 
 
-def _form(classroom: Classroom) -> None:
-    st.selectbox(
-        "Start from an example",
-        [*EXAMPLES],
-        index=None,
-        key=_EXAMPLE,
-        placeholder="No example",
-        on_change=_fill,
+def results(classroom: Classroom) -> tuple[MeasuredResult, ...]:
+    """Return the answers that are shown, to lessons and to the teacher's own questions."""
+    return (*classroom.lessons.results(), *classroom.measured.results())
+
+
+def _overview(classroom: Classroom) -> None:
+    """Draw the number of answers to each question, and how many are right once they are shown."""
+    rows = [
+        (question_title(name), str(counts.total()), SEALED, "")
+        for name, (counts, is_shown) in classroom.lessons.all().items()
+        if not is_shown
+    ]
+    rows += [
+        (status.question.text, _rounds(status.answered), SEALED, "")
+        for status in classroom.measured.all()
+        if not status.is_shown
+    ]
+    rows += [_row(result) for result in results(classroom)]
+    if rows:
+        st.header("All answers")
+        tables.show("Answers of the class", ("Question", "Answers", "Right", "Options"), rows)
+
+
+def _row(result: MeasuredResult) -> tuple[str, str, str, str]:
+    votes = result.votes
+    options = (
+        f"{'✓ ' if index == result.correct else ''}{option}: {_rounds(v[index] for v in votes)}"
+        for index, option in enumerate(result.options)
     )
-    with st.form("class-ask-form", border=False):
-        st.text_area("Question", key=_TEXT, max_chars=MAX_QUESTION_LENGTH, height=90)
-        st.text_area(
-            "Options, one per line", key=_OPTIONS, max_chars=2000, height=130, help="2 to 8 options"
-        )
-        st.number_input(
-            "Number of the correct option",
-            min_value=1,
-            max_value=MAX_OPTIONS,
-            key=_CORRECT,
-            help="Marked when you show the answers. Its shares before and after are compared.",
-        )
-        st.form_submit_button("Ask the class", type="primary", on_click=live_classes.as_teacher,
-                              args=(classroom, _ask, classroom))  # fmt: skip
-    show_refusal(_REFUSED)
+    return (
+        result.text,
+        _rounds(map(sum, votes)),
+        _rounds(v[result.correct] for v in votes),
+        " · ".join(options),
+    )
 
 
-def _fill() -> None:
-    """Fill the form with the chosen example; a callback."""
-    question = EXAMPLES.get(st.session_state[_EXAMPLE] or "")
-    if question is not None:
-        _set_form(question.text, "\n".join(question.options), question.correct + 1)
-
-
-def _ask(classroom: Classroom) -> None:
-    """Ask the typed question and empty the form; a callback."""
-    correct = st.session_state[_CORRECT] or 0  # None if the field is empty
-    fields = st.session_state[_TEXT], st.session_state[_OPTIONS], correct
-    if attempt(_REFUSED, lambda: classroom.measured.ask(MeasuredQuestion.read(*fields))):
-        _set_form("", "", 1)
-        st.session_state[_EXAMPLE] = None
-
-
-def _set_form(text: str, options: str, correct: int) -> None:
-    st.session_state[_TEXT], st.session_state[_OPTIONS] = text, options
-    st.session_state[_CORRECT] = correct
+def _rounds(counts: Iterable[int]) -> str:
+    """Return a number, or those before and after."""
+    return " → ".join(map(str, counts))

@@ -14,9 +14,12 @@ class Learn(View):
 
     Attributes:
         clinic: 1 shows the bug clinic in place of the lessons.
+        plan: a teacher's lesson plan to show instead; sheet: 1 shows its sheet to print.
     """
 
     clinic: int = field(0, bounds=(0, 1))
+    plan: str = field()
+    sheet: int = field(0, bounds=(0, 1))
 
 
 PAGE = Page(
