@@ -37,7 +37,7 @@ FRENCH_GOAL = 0.95
 FORK_STEP, FORK_SEEDS = 200, 5
 MODELS = ("transformer", "gru_attention", "gru")
 PAGE_SECONDS, PAGE_HEADS = 10, 48
-CLINIC_CASES = 11
+CLINIC_CASES = 12
 PAGE = f"""<!doctype html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{POLICY}">
 <link rel="icon" href="data:,"><title>Training</title></head><body></body></html>"""
@@ -139,7 +139,7 @@ CanvasRenderingContext2D.prototype.putImageData = function (...values) {
 # From the click on a case of the bug clinic to its first picture.
 CASE_TO_PICTURE = """(button) => new Promise((done) => {
   const start = performance.now();
-  const look = () => document.querySelector(".hu-clinic-heads:not([hidden]) canvas")
+  const look = () => document.querySelector(".hu-clinic .hu-trainer-heads:not([hidden]) canvas")
     ? requestAnimationFrame(() => done(performance.now() - start)) : requestAnimationFrame(look);
   button.click();
   look();

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
 from tests.browser.home_page import expected_words
-from tests.browser.test_clinic import solve_first_case
+from tests.browser.test_clinic import solve_perfect_loss
 from tests.live_app import ROOT, app_server, wait_for_script_run, wait_until
 from transformer import Translator
 
@@ -196,8 +196,8 @@ def test_the_teacher_sees_solved_cases_and_training_runs(classroom: ClassPages) 
     teacher.get_by_role("button", name="Stop leading").click()
     follow_link(bob, "Learn")
     bob.get_by_role("button", name="Open the clinic").click()
-    solve_first_case(bob)
-    expect(teacher.get_by_text("Student 2 has solved 1: 1.")).to_be_visible()
+    solve_perfect_loss(bob)
+    expect(teacher.get_by_text("Student 2 has solved 1: 2.")).to_be_visible()
     bob.get_by_role("link", name="← All lessons").click()
     expect(bob.get_by_role("button", name="Open the clinic")).to_be_visible()
 

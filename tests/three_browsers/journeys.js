@@ -56,7 +56,7 @@ const JOURNEYS = [
     await page.see("p, span, div", expected.checksum);
   }],
   ["site: the bug clinic opens a case", bySite("clinic.html"), async (page) => {
-    await page.click("button", "1. A perfect loss");
+    await page.click("button", "2. A perfect loss");
     await page.see("button", "Show a hint");
   }],
   ["app: a typed sentence is translated as in Python", byApp("/"), async (page) => {

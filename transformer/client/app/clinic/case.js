@@ -6,45 +6,74 @@ import { scriptFor } from "../trainer/script.js";
 
 /**
  * @typedef {Partial<import("../../training/protocol.d.ts").Settings>} Settings
- * @typedef {{ view: string, cells: string }} Evidence names in VIEWS and PREDICATES of evidence.js; `cells` is "" for curves and outputs
- * @typedef {{ id: string, title: string, symptom: string, settings: Settings, broken: Settings, right: string, wrong: string,
- *   others: { line: string, settings: Settings }[], evidence: Evidence[], hints: string[], mistake: string,
- *   explanation: string, source: { text: string, url: string } }} Case
+ * @typedef {{ view: string, cells: string }} Evidence names in VIEWS and SIGNS of evidence.js; `cells` is "" for curves and outputs
+ * @typedef {{ line: string, settings: Settings }} Offer a line, which may be two, and what it changes in the settings
+ * @typedef {{ wrong: string, right: string[], others: Offer[] }} Site a line that can be changed to repair the model
+ * @typedef {{ text: string, isRight?: boolean, reply: string }} Statement what may be wrong, and why it is not or is
+ * @typedef {{ id: string, title: string, symptom: string, settings: Settings, broken: Settings, sites: Site[],
+ *   evidence: Evidence[], hints: string[], mistake: string, explanation: string, source: { text: string, url: string },
+ *   seeds?: number[], statements?: Statement[] }} Case with `seeds` it has a model of each, one of them with the mistake, and
+ *   statements in place of lines
  */
 
 // The symptom of every case, in a number: a model is ill if it writes at most ILL of the held-out outputs right, and well
 // from WELL on.
 export const [ILL, WELL] = [0.8, 0.9];
 
-// The wrong line, the right one and the others, each with what it changes in the settings.
-/** @param {Case} given @returns {{ line: string, settings: Settings }[]} */
-export const offersOf = ({ right, wrong, broken, others }) => [
-  { line: wrong, settings: broken },
-  { line: right, settings: {} },
-  ...others,
-];
+export const MODELS = ["Model A", "Model B", "Model C"]; // of a case with seeds
+const BROKEN = 1; // the one of them with the mistake
+
+/** @param {Case} given */
+export const brokenModel = ({ seeds }) => seeds ? BROKEN : 0;
+
+// What the page trains: the changes in the settings of each model that it shows, and last those of a correct run, which has
+// the seed of the model with the mistake.
+/** @param {Case} given @returns {Settings[]} */
+export function plansOf({ seeds, broken }) {
+  if (!seeds) return [broken, {}];
+  const models = seeds.map((seed, model) => (model === BROKEN ? { seed, ...broken } : { seed }));
+  return [...models, { seed: seeds[BROKEN] }];
+}
+
+// All lines that may be chosen at a site, each with what it changes in the settings; the right ones change nothing.
+/** @param {Site} site @returns {Offer[]} */
+export const offersOf = ({ right, others }) => [...right.map((line) => ({ line, settings: {} })), ...others];
 
 /** @param {Case} given @param {Settings} changes @returns {Settings} */
 export const settingsOf = ({ settings }, changes) => ({ ...settings, ...changes });
 
-// The case as a PyTorch file, with `line` in the place of the right line.
-/** @param {Case} given @param {string} line @returns {string} */
-export function pytorchFile({ id, settings, right }, line) {
+// The case as a PyTorch file without the mistake.
+/** @param {Case} given @returns {string} */
+export function correctFile({ settings }) {
   const complete = completeSettings(settings);
   const options = completeOptions(TASKS[complete.task], complete.options);
-  const parts = scriptFor({ ...complete, options }, null).split(`${right}\n`);
-  if (parts.length !== 2) {
-    throw new RangeError(
-      `The right line of the case ${id} is ${parts.length - 1} times in its file; it must be there once.`,
-    );
-  }
-  return parts.join(`${line}\n`);
+  return scriptFor({ ...complete, options }, null);
 }
 
-// The function or class of the file that has this line.
-/** @param {Case} given @param {string} line @returns {string[]} */
-export function sourceLines(given, line) {
-  const block = pytorchFile(given, line).split("\n\n\n").find((part) => part.split("\n").includes(line));
+// The case as a PyTorch file with the mistake, or with `line` in the place of the line of a site.
+/** @param {Case} given @param {Site} [site] @returns {string} */
+export function pytorchFile(given, site, line = "") {
+  const [mistake] = given.sites;
+  const broken = replaced(given, correctFile(given), mistake.right[0], mistake.wrong);
+  return site ? replaced(given, broken, site.wrong, line) : broken;
+}
+
+/** @param {Case} given */
+function replaced({ id }, text, line, other) {
+  const parts = text.split(`${line}\n`);
+  if (parts.length !== 2) {
+    throw new RangeError(
+      `The line ${line.trim()} of the case ${id} is ${parts.length - 1} times in its file; it must be there once.`,
+    );
+  }
+  return parts.join(`${other}\n`);
+}
+
+// The function or class of the file with the mistake, with `line` in the place of the line of a site.
+/** @param {Case} given @param {Site} [site] @returns {string[]} */
+export function sourceLines(given, site, line = "") {
+  const mark = (line || given.sites[0].wrong).split("\n")[0];
+  const block = pytorchFile(given, site, line).split("\n\n\n").find((part) => part.split("\n").includes(mark));
   return block.split("\n");
 }
 

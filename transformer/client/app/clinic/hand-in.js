@@ -24,8 +24,10 @@ export function handInParts(progress, reset) {
 
   function result() {
     const solved = CASES.filter(progress.isSolved).map(({ id }) => {
-      const { expected, marks, evidence, lines, corrections, hints, seconds, points } = progress.stateOf(id);
-      return { id, expected, marks, evidence, lines, corrections, hints, seconds: Math.round(seconds), points };
+      const { expected, evidence, vagueMarks, wrongMarks, wrongLines, wrongCorrections, hints, seconds, points } =
+        progress.stateOf(id);
+      const attempts = { vagueMarks, wrongMarks, wrongLines, wrongCorrections, hints };
+      return { id, expected, evidence, ...attempts, seconds: Math.round(seconds), points };
     });
     return makeResult(name.value.trim(), solved);
   }

@@ -6,11 +6,13 @@ import { CASES } from "./cases.js";
 const KEPT = "bug-clinic";
 const UNSOLVED = {
   expected: "",
-  marks: 0,
   evidence: "",
-  lines: 0,
-  found: false,
-  corrections: 0,
+  vagueMarks: 0,
+  wrongMarks: 0,
+  wrongLines: 0,
+  site: -1, // of the line that the visitor chose
+  wrongCorrections: 0,
+  correction: "",
   hints: 0,
   seconds: 0,
   points: 0,

@@ -1,22 +1,26 @@
-// The four steps of a case: say where you expect the mistake, mark what proves it, find and correct the line, read what
-// it does in general.
+// The steps of a case: say where you expect the mistake, choose what proves it, find and correct the line (or, of three
+// models, say what is wrong), read what it does in general.
 
 import { button, download, el } from "../../common/base.js";
-import { offersOf, pytestFile, pytorchFile, sourceLines } from "./case.js";
+import { fill } from "../../common/sentences.js";
+import { press } from "./big-head.js";
+import { MODELS, offersOf, pytestFile, pytorchFile, sourceLines } from "./case.js";
 import { CASES } from "./cases.js";
 import { VIEWS } from "./evidence.js";
-import { MAX_POINTS } from "./result.js";
+import { MAX_POINTS, pointsOf, RULE } from "./result.js";
 
 const NO_FREE_TEXT =
   "You choose among lines and do not type one, because this page, for your safety, never runs code that comes from a text field.";
+const HELD = "{points} of {most} points left. {rule}";
+const NOT_THIS_LINE = "Changing this line alone does not repair the model. This costs 1 point.";
 
 /** @typedef {import("./case.js").Case} Case */
 
 /**
  * @param {import("./progress.js").Progress} progress
- * @param {{ say: (text: string) => void, train: (offer: { line: string, settings: any }) => void, isTraining: () => boolean, showCase: (given: Case) => void, showList: () => void, onStep: (number: number) => void }} page
+ * @param {{ say: (text: string) => void, train: (offer: import("./case.js").Offer) => void, isTraining: () => boolean, solve: () => void, showCase: (given: Case) => void, showList: () => void, onStep: (number: number) => void }} page
  */
-export function makeSteps(progress, { say, train, isTraining, showCase, showList, onStep }) {
+export function makeSteps(progress, { say, train, isTraining, solve, showCase, showList, onStep }) {
   const node = el("section", { class: "hu-clinic-steps", "aria-label": "Your diagnosis" });
   let open = /** @type {Case | null} */ (null);
 
@@ -26,10 +30,12 @@ export function makeSteps(progress, { say, train, isTraining, showCase, showList
     open = given;
     const state = progress.stateOf(open.id);
     const hadFocus = node.contains(/** @type {any} */ (node.getRootNode()).activeElement);
+    const points = { points: pointsOf(state), most: MAX_POINTS, rule: RULE };
     node.replaceChildren(
+      ...(state.points ? [] : [el("p", { class: "hu-note hu-clinic-points" }, fill(HELD, points))]),
       ...expectationParts(state),
       ...(state.expected ? evidenceParts(state) : []),
-      ...(state.evidence ? lineParts(state) : []),
+      ...(state.evidence ? (open.statements ? statementParts(state) : lineParts(state)) : []),
       ...(state.points ? endParts(state) : hintParts(state)),
     );
     const titles = [...node.querySelectorAll("h3")];
@@ -45,69 +51,96 @@ export function makeSteps(progress, { say, train, isTraining, showCase, showList
   }
 
   function expectationParts(state) {
-    const expectations = Object.entries(VIEWS).map(([view, text]) => {
+    const options = open.statements ? MODELS.map((name) => [name, name]) : Object.entries(VIEWS);
+    const expectations = options.map(([name, text]) => {
       const node = button(text, () => {
-        state.expected = view;
-        say("Now look, and mark what proves it.");
+        state.expected = name;
+        say("");
         update();
-      }, { "aria-pressed": String(state.expected === view) });
+      });
+      press(node, state.expected === name);
       node.disabled = state.expected !== "";
       return node;
     });
     return [
-      el("h3", {}, "1. Where do you expect to see the mistake?"),
+      el(
+        "h3",
+        {},
+        open.statements ? "1. Which model do you expect to be broken?" : "1. Where do you expect to see the mistake?",
+      ),
       el("div", { class: "hu-line hu-clinic-expected" }, ...expectations),
     ];
   }
 
   const evidenceParts = ({ evidence }) => [
-    el("h3", {}, "2. Mark what proves it"),
-    el(
+    el("h3", {}, "2. Choose what proves it"),
+    evidence ? el("p", {}, fill("Your evidence: {evidence}.", { evidence })) : el(
       "p",
       {},
-      evidence
-        ? `Your evidence: ${evidence}.`
-        : "Choose a cell of an enlarged head, or the button of a curve or of outputs.",
+      open.statements
+        ? "Choose a cell, a row or a column of a head. It is compared with a correct run, which has the same seed."
+        : "Choose a cell, a row or a column of a head, a curve, or outputs. It is compared with a correct run, which has the same seed; weights are the same if they differ by at most 0.1.",
     ),
   ];
 
   function lineParts(state) {
-    const shown = state.points ? open.right : open.wrong;
-    const lines = sourceLines(open, shown).map((line) => {
-      const isFound = state.found && line === shown;
-      const node = button(line, () => {
-        state.lines++;
-        state.found = line === open.wrong;
-        say(state.found ? "That is the line. Choose the right one." : "That line is as it should be.");
-        progress.save();
-        if (state.found) draw();
-      }, { class: "hu-clinic-line", "aria-pressed": String(isFound) });
-      node.disabled = state.found;
+    const site = open.sites[state.site];
+    const isSolved = state.points > 0;
+    const marked = site ? (isSolved ? state.correction : site.wrong).split("\n") : [];
+    const lines = (isSolved ? sourceLines(open, site, state.correction) : sourceLines(open)).map((line) => {
+      const node = button(line, () => chooseLine(state, line), { class: "hu-clinic-line" });
+      press(node, marked.includes(line));
+      node.disabled = site !== undefined;
       return line ? node : el("div", { class: "hu-clinic-line" }, " ");
     });
     return [
-      el("h3", {}, "3. Find the wrong line"),
-      el("div", { class: "hu-clinic-code", role: "group", "aria-label": "Source" }, ...lines),
-      ...(state.found && !state.points ? offerParts(state) : []),
+      el("h3", {}, "3. Choose the line that you would change"),
+      el("div", { class: "hu-clinic-code", role: "group", "aria-label": "Source", translate: "no" }, ...lines),
+      ...(site && !isSolved ? offerParts(state, site) : []),
     ];
   }
 
-  function offerParts(state) {
-    const [, ...offers] = offersOf(open);
-    const order = offers.sort((a, b) => (a.line < b.line ? -1 : 1));
+  function chooseLine(state, line) {
+    state.site = open.sites.findIndex(({ wrong }) => wrong === line);
+    if (state.site < 0) state.wrongLines++;
+    say(state.site < 0 ? NOT_THIS_LINE : "This line can repair the model. Choose what it should be.");
+    update();
+  }
+
+  function offerParts(state, site) {
+    const order = offersOf(site).sort((a, b) => (a.line < b.line ? -1 : 1));
     return [
       el("h3", {}, "Which line is right? The model is trained again with it."),
       ...order.map((offer) => {
-        const node = button(offer.line.trim(), () => {
-          state.corrections++;
+        const node = button(dedented(offer.line), () => {
           say("");
           train(offer);
           draw();
-        }, { class: "hu-button hu-clinic-offer" });
+        }, { class: "hu-button hu-clinic-offer", translate: "no" });
         node.disabled = state.tried.includes(offer.line) || isTraining();
         return node;
       }),
       el("p", { class: "hu-note" }, NO_FREE_TEXT),
+    ];
+  }
+
+  function statementParts(state) {
+    return [
+      el("h3", {}, "3. What is wrong with it?"),
+      ...open.statements.map(({ text, isRight, reply }) => {
+        const node = button(text, () => {
+          say(reply);
+          if (isRight) solve();
+          else {
+            state.wrongLines++;
+            state.tried.push(text);
+          }
+          update();
+        }, { class: "hu-button hu-clinic-statement" });
+        press(node, Boolean(isRight && state.points));
+        node.disabled = state.tried.includes(text) || state.points > 0;
+        return node;
+      }),
     ];
   }
 
@@ -123,28 +156,42 @@ export function makeSteps(progress, { say, train, isTraining, showCase, showList
   }
 
   function endParts({ points }) {
-    const files = { [`${open.id}.py`]: pytorchFile(open, open.wrong), [`test_${open.id}.py`]: pytestFile(open) };
     const next = CASES.find((other) => !progress.isSolved(other));
     return [
       el("h3", {}, `4. ${open.mistake}`),
       el("p", {}, open.explanation),
       el("p", {}, el("a", { href: open.source.url, rel: "noopener", target: "_blank" }, open.source.text)),
-      el("p", {}, `Solved: ${points} of ${MAX_POINTS} points.`),
-      el(
-        "p",
-        { class: "hu-note" },
-        "The broken model as a PyTorch file, and its test, which turns green when the line is right:",
-      ),
+      el("p", {}, fill("Solved: {points} of {most} points.", { points, most: MAX_POINTS })),
+      ...(open.statements ? [] : fileParts()),
       el(
         "div",
         { class: "hu-line hu-trainer-tools" },
-        ...Object.entries(files).map(([name, text]) =>
-          button(name, () => download(new Blob([text], { type: "text/x-python" }), name))
-        ),
         next ? button(`Next: ${next.title}`, () => showCase(next)) : button("All cases are solved", showList),
       ),
     ];
   }
 
+  function fileParts() {
+    const files = { [`${open.id}.py`]: pytorchFile(open), [`test_${open.id}.py`]: pytestFile(open) };
+    const buttons = Object.entries(files).map(([name, text]) =>
+      button(name, () => download(new Blob([text], { type: "text/x-python" }), name))
+    );
+    return [
+      el(
+        "p",
+        { class: "hu-note" },
+        "The broken model as a PyTorch file, and its test, which turns green when the line is right:",
+      ),
+      el("div", { class: "hu-line hu-trainer-tools" }, ...buttons),
+    ];
+  }
+
   return { node, draw };
+}
+
+// Lines without the indent of the first one.
+/** @param {string} lines */
+function dedented(lines) {
+  const indent = lines.length - lines.trimStart().length;
+  return lines.split("\n").map((line) => line.slice(indent)).join("\n");
 }

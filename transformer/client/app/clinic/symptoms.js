@@ -15,6 +15,7 @@ const [WIDTH, HEIGHT, EDGE] = [96, 54, 3];
  */
 /** @type {Record<string, Symptom>} by the case's id */
 export const SYMPTOMS = {
+  three_models: { loss: "ogedba999887776666655555", correct: "mfc976543211100000000000", written: "d f b d f" },
   perfect_loss: { loss: "qgd964321100000000000000", correct: "pgda76653211110000000000", written: "" },
   one_token_ahead: { loss: "pf7211101000000000000000", correct: "pgda76653211110000000000", written: "" },
   nothing_to_learn: {

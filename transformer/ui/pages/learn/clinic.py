@@ -22,8 +22,9 @@ PAGE_FILE = "pages/learn.py"
 
 def show() -> None:
     """Draw the clinic."""
-    frame.page_link(PAGE_FILE, "← All lessons", clinic=0)
-    st.header("Bug clinic", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.header("Bug clinic", anchor=False)
+        frame.page_link(PAGE_FILE, "← All lessons", clinic=0)
     views.training_component("clinic")(key=KEY, data={}, on_choice_change=_take_report)
 
 
