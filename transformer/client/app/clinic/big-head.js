@@ -5,6 +5,7 @@ import { fill } from "../../common/sentences.js";
 import { shortWeight } from "./evidence.js";
 
 const CELL = "Row {row} ({query}) looks at column {column} ({key}): weight {weight}";
+const AXES = "A row is a query, a token that looks; a column is a key, where it looks.";
 
 /** @typedef {{ row?: number, column?: number }} Part a cell, or with one of both a row or a column */
 
@@ -38,7 +39,7 @@ export function makeBigHead(onChoose) {
     );
     rowLabels.forEach((label, row) => press(label, chosen?.row === row && chosen.column === undefined));
     columnLabels.forEach((label, column) => press(label, chosen?.column === column && chosen.row === undefined));
-    text.textContent = pointed?.getAttribute("aria-label") ?? "";
+    text.textContent = pointed?.getAttribute("aria-label") ?? AXES;
   }
 
   function build() {

@@ -25,7 +25,7 @@ export const THREE_MODELS = {
   ],
   statements: [
     {
-      text: "It does not know where a letter stands, so that two equal letters are one to it.",
+      text: "It does not know where a letter stands, so that two equal letters look the same to it.",
       isRight: true,
       reply: "Yes: equal letters have equal columns, wherever they stand.",
     },

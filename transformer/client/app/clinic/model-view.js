@@ -93,10 +93,10 @@ function makeOutputs({ onMark, onExample }) {
 /** @param {(mark: Mark) => void} onMark */
 function makeCharts(onMark) {
   const charts = {
-    loss: makeChart("Loss", "", lossText),
-    accuracy: makeChart("Right outputs", "", wholePercent),
-    rate: makeChart("Learning rate", "", twoDigits),
-    norm: makeChart("Gradient norm", "", twoDigits),
+    loss: makeChart("Loss", "lower is better", lossText),
+    accuracy: makeChart("Right outputs", "held-out", wholePercent),
+    rate: makeChart("Learning rate", "Adam", twoDigits),
+    norm: makeChart("Gradient norm", "before clipping", twoDigits),
   };
   const buttons = Object.entries(charts).map(([view, chart]) => {
     const choose = button("Choose", () => onMark({ view }), { class: CHOOSE, "aria-label": `Choose ${VIEWS[view]}` });

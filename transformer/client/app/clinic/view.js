@@ -24,6 +24,7 @@ const JUDGEMENTS = {
   vague: "Something is wrong, as the correct run looks different here, but this does not show what. {text}",
   normal: "A correct model looks like this. {text} This costs 1 point.",
 };
+const BEFORE_FIRST = "{text}. Answer the first question; then you can hand this in as proof.";
 const STATUS = {
   training: "Training with the mistake and without: step {step}",
   correcting: "Training with your correction: step {step}",
@@ -195,7 +196,7 @@ export function openClinic(container, { workerUrl, isFile = false, onSolved = ()
 
   function choose(mark, text) {
     chosen = { mark, text };
-    message.textContent = text;
+    message.textContent = progress.stateOf(open.id).expected ? text : fill(BEFORE_FIRST, { text });
     showFeedback();
   }
 
