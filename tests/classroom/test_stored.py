@@ -15,7 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.classroom.plans import changed
 from transformer.classroom import Classes, Classroom, ClassroomError, MeasuredQuestion
+from transformer.classroom.plan import read_plan
 from transformer.classroom.stored import KEEP_SECONDS
 
 TOKEN = "a token of the teacher's"
@@ -54,8 +56,11 @@ def taught_class(classes: Classes) -> Classroom:
     opened.set_own_engines("ann", True)  # only the teacher can
     assert not opened.own_engines
     opened.set_own_engines("teacher", True)
+    opened.progress.set(read_plan(changed()))
+    opened.progress.go_to(1)
     opened.lessons.answer("ann", "umbrella", 2)
-    opened.lessons.show("row")
+    opened.lessons.answer("ann", "row", 1)
+    opened.lessons.show("row", ("1", "8"), 0)
     shown = opened.measured.ask(QUESTION)
     opened.measured.answer("ann", shown, 0, 1)
     opened.measured.ask_again(shown)
@@ -83,7 +88,10 @@ def test_a_killed_server_loses_no_seat_question_or_vote(folder: Path, start: Sta
     assert (after.is_leading, after.own_engines) == (True, True)
     assert (after.follows("ann"), after.follows("bob")) == (True, False)
     assert after.lessons.counts("umbrella") == {2: 1}
-    assert "row" in after.lessons.shown()
+    assert after.lessons.results() == before.lessons.results()
+    assert after.lessons.results()[0].votes == ((0, 1),)
+    assert (after.progress.plan, after.progress.station) == (before.progress.plan, 1)
+    assert after.progress.elapsed()[0] < 60
     assert classes.departure("eve") == "removed"
     with pytest.raises(ClassroomError, match="has removed this browser"):
         classes.join(after.code, "eve")

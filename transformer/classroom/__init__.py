@@ -9,7 +9,7 @@ from transformer.classroom.classes import Classes, Departure
 from transformer.classroom.classroom import Classroom, ViewToFollow
 from transformer.classroom.codes import ClassroomError
 from transformer.classroom.measured import QuestionStatus
-from transformer.classroom.plan import MeasuredQuestion, Plan
+from transformer.classroom.plan import MeasuredQuestion
 from transformer.classroom.results import MeasuredResult
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "Departure",
     "MeasuredQuestion",
     "MeasuredResult",
-    "Plan",
     "QuestionStatus",
     "ViewToFollow",
 ]
