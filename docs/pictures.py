@@ -87,11 +87,11 @@ def _new_page(browser: Browser, width: int, height: int) -> Page:
 
 
 def train(browser: Browser, address: str, target: Path) -> None:
-    """Train the first suggestion on the Train page and take a screenshot at the end."""
+    """Train the first suggestion on the server and take a screenshot at the end."""
     context = browser.new_context(viewport={"width": 1400, "height": 1780})
     page = context.new_page()
     page.goto(f"{address}/train")
-    page.get_by_role("button", name="Train").first.click()
+    page.get_by_role("button", name="Train on the server").first.click()
     page.mouse.move(0, 0)  # no tooltip
     page.get_by_text("finished", exact=True).wait_for(timeout=300_000)
     page.locator(".hu-thumb").first.wait_for()
