@@ -8,7 +8,7 @@ import { announceMoves } from "../../common/open.js";
 
 const ACTIONS = ["pointerdown", "click", "keydown"]; // assistive technology sends clicks alone
 
-const MAX_OPENING_MS = 5000; // until a page that was asked for counts as not opened
+const MAX_OPENING_MS = 30_000; // until a page that was asked for counts as not opened
 
 let isInstalled = false;
 let [isOpening, timer] = [false, 0]; // whether another page was asked for and is not there yet
