@@ -63,7 +63,7 @@ def check_depths(page: Page, app: str, width: int) -> None:
     if is_phone:
         chosen = bounding_box(page.locator(".hu-kinds [aria-pressed=true]"))  # its row scrolls
         assert 0 <= chosen["x"] <= width - chosen["width"] / 2
-        assert bounding_box(page.get_by_label("Compare with another sentence"))["y"] > top
+        assert bounding_box(page.get_by_text("Decoding method, comparison"))["y"] > top
     page.goto(f"{app}/?depth=off")
     expect(page.locator(".hu-switchboard")).to_be_visible()
     wait_for_script_run(page)

@@ -81,6 +81,7 @@ def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(
     expect(page.get_by_text("Switch off a head below")).to_be_visible()
 
     open_switches(app, page, "&off=e0,c0.1")
+    page.get_by_text("Change in the attention of every head").click()
     changed_heads = page.locator(".hu-headgrid [role=radio]")
     expect(changed_heads).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Cross-attention, layer 2, head 3")).click()
@@ -91,6 +92,7 @@ def test_a_student_switches_heads_off_goes_back_and_reads_a_cell(
     expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
 
     open_switches(app, page, "&kind=encoder&layer=1&head=2")
+    page.get_by_text("One head: its weights").click()
     tables = page.locator(".hu-contributions .hu-canvas").filter(visible=True)
     expect(tables).to_have_count(2)
     caption = page.locator(".hu-contribution-cell").filter(visible=True)

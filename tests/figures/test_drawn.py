@@ -223,11 +223,12 @@ def test_a_measured_aligner_is_always_noticed_with_its_own_rows() -> None:
     assert aligns["state"]["word_row"] == "input"
     assert aligns["state"]["tokens"] == "q2,q3"
     assert aligns["text"].startswith(
-        "After writing parapluie, one head attends most to umbrella with 0.92 of its attention."
+        "After writing parapluie, the head that best follows human-made links attends most to "
+        "umbrella, with 0.92 of its attention:"
     )
     writing = SimpleNamespace(layer=1, head=2, weights_to="output")
     assert (
-        "To write rouge, one head attends most to umbrella"
+        "To write rouge, the head that best follows human-made links attends most to umbrella"
         in notices(later, writing)["aligns"]["text"]
     )
     assert "It is uncertain on this sentence" in notices({}, reading)["aligns"]["text"]
@@ -305,7 +306,7 @@ def test_notices_of_random_sentences_agree_with_what_is_drawn(
                 for word, entry in zip(is_word, table["rows"], strict=True)
             ]
             n_unsure = int((weights[is_word, :-1].max(axis=1) < 0.5).sum())
-            assert (f"uncertain for {n_unsure} of" in text) == (0 < n_unsure < sum(is_word))
+            assert ("It is uncertain" in text) == (n_unsure == sum(is_word))
 
 
 def assert_written(text: str, weight: float) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer import Translator
+from transformer.app_folders import APP_FOLDER
 from transformer.inference.alternatives import (
     MAX_ALTERNATIVE_PIECES,
     MAX_ALTERNATIVES,
@@ -86,3 +87,17 @@ def test_alternatives_are_sorted_and_differ_from_the_word(translator: Translator
         ]
     assert sum(map(len, alternatives)) <= MAX_ALTERNATIVES
     assert not any(word_alternatives(translator, translation, min_probability=1.1))
+
+
+def test_alternatives_are_words() -> None:
+    """The model also gives "examen" without a space before it; "unexamen" is not a word."""
+    translator = Translator.load(APP_FOLDER / "checkpoints" / "en-fr", device="cpu")
+
+    def alternatives(text: str) -> set[str]:
+        found = word_alternatives(translator, translator.translate(text, method="greedy"))
+        return {alternative.text for of_word in found for alternative in of_word}
+
+    assert "unexamen" not in alternatives("He took an exam yesterday.")
+    assert "Elleoublie" not in alternatives("She forgets her keys.")
+    # Endings, punctuation and a hyphen continue the word before them.
+    assert {"Tournez-vous", "droite,"} <= alternatives("Turn right, then left.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -95,9 +94,6 @@ def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     assert sum_chart["layout"]["title"]["text"].startswith("sum of all four")
     app.selectbox[0].select((head + 1) % 4).run()
     assert view(app).head == (head + 1) % 4
-    error = re.search(r"largest difference ([\d.e+-]+)\. This", visible_text(app))
-    assert error
-    assert float(error[1]) < 1e-4
     app.button_group[-1].set_value("attention").run()
     assert charts(app)[1]["data"][0]["zmax"] == 1
 

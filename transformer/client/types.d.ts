@@ -197,6 +197,7 @@ interface Context {
   set(changes: Partial<State>): void;
   store: { laterParts: Map<string, () => Promise<Part>> };
   canForce: boolean;
+  staysInView(): boolean; // whether a head is chosen without opening it
   alternatives: WordAlternatives | null; // of every word that the table of steps shows, for a table in whole words
   views: string[];
   secondKind: string;

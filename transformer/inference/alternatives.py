@@ -25,6 +25,9 @@ MAX_ALTERNATIVE_PIECES = 8
 MAX_ALTERNATIVES = 16
 """Maximum alternatives of one translation, the most probable; they are completed in one batch."""
 
+MIN_WORD_LETTERS = 4
+"""Letters from which on a piece that can also begin a word is another word, not an ending."""
+
 
 @dataclass(frozen=True)
 class Alternative:
@@ -83,7 +86,9 @@ def word_alternatives(
             *(_with_straight_apostrophes(candidate.text) for candidate in alternatives_of_word),
         }
         acceptable = (
-            alternative.probability >= min_probability and len(alternatives_of_word) < max_per_word
+            alternative.probability >= min_probability
+            and len(alternatives_of_word) < max_per_word
+            and not _joins_two_words(translator, translation, alternative)
         )
         if acceptable and _with_straight_apostrophes(alternative.text) not in used_texts:
             alternatives_of_word.append(alternative)
@@ -172,6 +177,22 @@ def _complete_words(
         replace(alternative, text=join_bytes(alternative.text.removeprefix(BEGIN)) or BLANK)
         for alternative in complete + active
     ]
+
+
+def _joins_two_words(
+    translator: Translator, translation: Translation, alternative: Alternative
+) -> bool:
+    """Whether the alternative is the word before it and another word without a space, such as
+    "unexamen", which no reader knows as a word; "mange" and "ait" make one."""
+    vocabulary, step = translator.vocabulary, alternative.step
+    numbers, labels = words(translation.tokens), word_labels(translation.tokens)
+    pieces = vocabulary.tokens(alternative.ids)
+    if step == 0 or pieces[0].startswith(BEGIN) or numbers[step - 1] == alternative.word:
+        return False
+    continuation = join_bytes("".join(pieces)).rstrip(".,!?")
+    return continuation == labels[alternative.word].rstrip(".,!?") or (
+        len(continuation) >= MIN_WORD_LETTERS and BEGIN + continuation in vocabulary
+    )
 
 
 def _with_straight_apostrophes(text: str) -> str:

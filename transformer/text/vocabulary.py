@@ -218,6 +218,10 @@ class Vocabulary:
         """Return the pieces of these ids. Raises ValueError for an id out of range."""
         return [self._model.id_to_piece(number) for number in self._checked(ids)]
 
+    def __contains__(self, piece: str) -> bool:
+        """Whether there is this piece, such as "▁I"."""
+        return self._model.id_to_piece(self._model.piece_to_id(_clean(piece))) == piece
+
     def id(self, piece: str) -> int:
         """Return the id of a piece such as "▁I". Raises ValueError if there is no such piece."""
         number: int = self._model.piece_to_id(_clean(piece))

@@ -11,6 +11,7 @@ const MAX_FURTHER_PIECES = 8; // maximum number of further pieces
 const MAX_ALTERNATIVES = 16; // maximum number of alternatives of one translation, the most probable
 const MIN_PROBABILITY = 0.01; // minimum probability of an alternative
 const MAX_ALTERNATIVES_PER_WORD = 3; // maximum number of alternatives of a word
+const MIN_WORD_LETTERS = 4; // letters from which on a piece that can also begin a word is another word, not an ending
 
 // For each word of the translation its alternatives, sorted by the probability of the first piece that differs. Yields
 // before every step of the decoder, so that the caller can stop.
@@ -38,10 +39,23 @@ export function* wordAlternatives(translator, trace, hooks = null) {
     );
     if (
       alternative.probability >= MIN_PROBABILITY && alternatives[alternative.word].length < MAX_ALTERNATIVES_PER_WORD &&
-      !knownTexts.includes(withPlainApostrophe(alternative.text))
+      !knownTexts.includes(withPlainApostrophe(alternative.text)) &&
+      !joinsTwoWords(alternative, translator.vocabulary.pieces, words, texts)
     ) alternatives[alternative.word].push(alternative);
   }
   return alternatives.map((alternativesOfWord) => alternativesOfWord.sort((a, b) => b.first - a.first));
+}
+
+// Whether the alternative is the word before it and another word without a space, such as "unexamen".
+/** @param {Alternative} alternative @param {{ text: string }[]} pieces @param {number[]} words @param {string[]} texts */
+function joinsTwoWords({ ids, step, word }, pieces, words, texts) {
+  const own = ids.map((id) => pieces[id].text);
+  if (step === 0 || beginsWord(own[0]) || words[step - 1] === word) return false;
+  const withoutEnd = (text) => text.replace(/[.,!?]+$/, "");
+  const continuation = withoutEnd(joinBytes(own.join("")));
+  return continuation === withoutEnd(texts[word]) ||
+    ([...continuation].length >= MIN_WORD_LETTERS &&
+      pieces.some(({ text }) => beginsWord(text) && withoutWordMark(text) === continuation));
 }
 
 // Returns an alternative for every probable piece that was not chosen. Its text begins with the pieces of the word that

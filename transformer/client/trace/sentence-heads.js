@@ -11,6 +11,7 @@ import { mergeWords, trimPunctuation, wordLabels, wordNumbers } from "./words.js
 /** @typedef {{ role: string, segments: Notice["segments"], state: any }} HeadNotice */
 
 export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
+const UNCERTAIN = ". It is uncertain on this sentence: no target word gives half of its weight to one source word";
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 
 /** @typedef {import("./glance-data.js").Aligner} Aligner */
@@ -125,29 +126,18 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const { values, shape: [, m, n] } = merged(layer);
   const weights = target.map((word) => source.map((other) => values[(head * m + word) * n + other]));
   const best = weights.map((row) => Math.max(...row));
-  const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
+  const isUncertain = best.every((weight) => weight < CLEAR);
   const rankOf = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
   const row = target.map((_, i) => i).reduce((a, b) => (isGreater(rankOf(b), rankOf(a)) ? b : a));
-  const unsure = target.length - clear;
-  const clarity = !unsure
-    ? "Every target word gives at least half of its weight to one source word."
-    : clear
-    ? `It is uncertain for ${unsure} of the ${target.length} target words: no source word gets half of its weight.`
-    : "It is uncertain on this sentence: no target word gives half of its weight to one source word.";
   return notice(
     "aligns",
     [
       [to === "input" ? "After writing " : "To write ", ""],
       [rows.labels[target[row]], "t"],
-      [", one head attends most to ", ""],
+      [", the head that best follows human-made links attends most to ", ""],
       [columns.labels[source[weights[row].indexOf(best[row])]], "s"],
-      [
-        ` with ${
-          noticeWeight(best[row])
-        } of its attention. ${clarity} On human-made links it is the best aligner of this model:`,
-        "",
-      ],
+      [`, with ${noticeWeight(best[row])} of its attention${isUncertain ? UNCERTAIN : ""}:`, ""],
     ],
     "cross",
     [layer, head],

@@ -19,9 +19,11 @@ export function explorePage(container, context, names = Object.keys(context.tabs
   const changedNote = el("p", { class: "hu-live-note" });
   const root = el("div", { hidden: "" }); // until it has something to show
   const requests = makeRequests(context, "explore", show);
-  const choices = el("div", { class: "hu hu-live-form", hidden: "" });
-  choices.append(
-    el("details", {}, el("summary", {}, "Decoding method"), decoding.node),
+  const choices = el(
+    "details",
+    { class: "hu hu-live-form", hidden: "" },
+    el("summary", {}, hasCompare ? "Decoding method, comparison and files" : "Decoding method"),
+    decoding.node,
     ...(hasCompare ? [compare.node, makeFiles(context, requestFields, () => startOf(context))] : []),
   );
   container.append(
@@ -38,7 +40,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
       draw(); // another token may have been forced
     },
     Object.fromEntries(names.map((name) => [name, context.tabs[name]])),
-    { canForce: true, hasOwnSize: context.size === undefined },
+    { canForce: true, hasOwnSize: context.size === undefined, staysInView: () => context.params().has("lesson") },
   );
   let [visit, lastSettings, hasArrived] = [0, "", false];
   let answerCount = 0; // ignores alternatives of an earlier answer
@@ -89,6 +91,7 @@ export function explorePage(container, context, names = Object.keys(context.tabs
 
   function show(answer, request) {
     root.hidden = choices.hidden = false;
+    if (context.params().get("view") === "compare") choices.open = true; // it has what is compared
     requests.problem.textContent = answer.refused;
     view.ctx.alternatives = null;
     view.show(answer.bytes, (store, header) => {

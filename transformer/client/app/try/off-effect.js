@@ -10,6 +10,7 @@ import { movedAttention, probabilityChanges } from "../../trace/effect.js";
 import { headgridView } from "../../views/grids/headgrid.js";
 
 /** @typedef {import("./off.js").Changed} Changed */
+/** @typedef {import("../../trace/packed-trace.js").ViewTrace} ViewTrace */
 
 const SMALL = 0.005; // changes below half a percentage point are not mentioned
 const SENTENCES = {
@@ -21,39 +22,32 @@ const GREATEST =
   "{kind}, {head}: {share} of its weight has moved, averaged over its rows, more than in any other head.";
 const UNMOVED = "The change affects no other head's attention.";
 const GRID_NOTE =
-  "Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the original translation.";
+  "In percent; click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the original translation.";
 
-export function makeEffect(context, change) {
-  const sentence = el("p", { role: "status" });
+// `open(head)` shows the head that was clicked.
+export function makeEffect(context, open) {
   const table = el("table", { class: "hu-before-after" });
   const gridNode = el("div");
   const gridNote = el("p", { class: "hu-live-note" });
   const exports = el("div", { class: "hu-line" });
-  const node = el(
-    "section",
-    { class: "hu hu-off-part", hidden: "" },
-    el("h2", {}, "What changes"),
-    sentence,
-    table,
-    el("h3", {}, "Change in the attention of every head, in percent"),
+  const node = el("section", { class: "hu hu-off-effect", hidden: "" }, table);
+  const attention = el(
+    "details",
+    { class: "hu-off-part", hidden: "" },
+    el("summary", {}, "Change in the attention of every head"),
     gridNode,
     gridNote,
     exports,
   );
-  const grid = headgridView(
-    gridNode,
-    ({ kind, layer, head }) => change({ kind, layer: String(layer), head: String(head), row: null, column: null }),
-  );
+  const grid = headgridView(gridNode, open);
 
   /** @param {Changed} changed */
   function draw(changed) {
-    node.hidden = !changed.forced;
+    node.hidden = attention.hidden = !changed.forced;
     if (!changed.forced) return;
-    const { languages } = context.modelInfo;
     const rows = probabilityChanges(changed.original, changed.forced);
     const moved = movedAttention(changed.original, changed.forced);
-    sentence.replaceChildren(...effectSentence(rows, languages[1]));
-    drawProbabilities(table, rows, languages[1]);
+    drawProbabilities(table, rows, context.modelInfo.languages[1]);
     grid.show(gridData(moved, context.params()));
     gridNote.textContent = `${greatestSentence(moved)} ${GRID_NOTE}`;
     exports.replaceChildren(
@@ -73,7 +67,7 @@ export function makeEffect(context, change) {
   function save(content, { original }, csv) {
     download(csvOf(csv), `${exportName(`altered-${content}`, context.model, original.source)}.csv`);
   }
-  return { node, draw };
+  return { node, attention, draw };
 }
 
 // The probabilities of each token as the table and the sentence write them.
@@ -95,9 +89,9 @@ export function greatestChange(rows) {
   return [sentence, probabilityTexts(rows)[rows.indexOf(greatest)]];
 }
 
-/** @param {ReturnType<typeof probabilityChanges>} rows @param {string} lang */
-function effectSentence(rows, lang) {
-  const [sentence, texts] = greatestChange(rows);
+/** @param {ViewTrace} original @param {ViewTrace} forced @param {string} lang */
+export function changeNodes(original, forced, lang) {
+  const [sentence, texts] = greatestChange(probabilityChanges(original, forced));
   return fillNodes(sentence, { ...texts, token: wordsNode(texts.token, lang) });
 }
 

@@ -33,17 +33,23 @@ export function makeOneHead(context, change) {
   const row = makeRowEditor(context, change);
   const cells = makeCells(context, change);
   const node = el(
-    "section",
-    { class: "hu hu-off-part" },
-    el("h2", {}, "One head"),
+    "details",
+    { class: "hu-off-part hu-off-head" },
+    el("summary", {}, "One head: its weights, and what each of them does"),
     pickers.node,
     before.node,
     row.node,
     cells.node,
   );
 
+  /** @type {Changed | null} */
+  let shown = null;
+
   /** @param {Changed} changed */
   function draw(changed) {
+    shown = changed;
+    if (LINKED_CELL.some((name) => context.params().has(name))) node.open = true;
+    if (!node.open) return;
     const head = headIn(context.params(), changed.original);
     pickers.draw(head, changed.original);
     before.node.hidden = !changed.forced;
@@ -51,9 +57,18 @@ export function makeOneHead(context, change) {
     row.draw(changed, head);
     cells.draw(changed, head);
   }
-  return { node, draw };
+
+  /** @param {OneHead} head */
+  function show(head) {
+    node.open = true;
+    change({ ...headFields(head), row: null, column: null });
+    node.scrollIntoView({ block: "nearest" });
+  }
+  node.addEventListener("toggle", () => node.open && shown && draw(shown));
+  return { node, draw, show };
 }
 
+const LINKED_CELL = ["row", "column", "edited_row"]; // fields of an address that shows a head here
 const headFields = ({ kind, layer, head }) => ({ kind, layer: String(layer), head: String(head) });
 
 // The head of the address, or the nearest that the model has.

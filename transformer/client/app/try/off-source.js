@@ -28,10 +28,10 @@ export function makeSourceChanges(context, change) {
     makeTokenChoice(label, (positions) => setPatch(side ? { donorPositions: positions } : { positions }))
   );
   const note = el("p", { class: "hu-live-note", role: "status" });
-  const maskDetails = el("details", {}, el("summary", {}, "Mask source tokens"), mask.node);
+  const maskDetails = el("details", { class: "hu-off-part" }, el("summary", {}, "Mask source tokens"), mask.node);
   const patchDetails = el(
     "details",
-    {},
+    { class: "hu-off-part" },
     el("summary", {}, "Patch activations from another sentence"),
     other.node,
     el("label", { class: "hu-live-field" }, el("span", { class: "hu-label" }, "Activations: output of"), sites),
@@ -39,8 +39,6 @@ export function makeSourceChanges(context, change) {
     there.node,
     note,
   );
-  const node = el("div", { class: "hu hu-off-part hu-off-columns" }, maskDetails, patchDetails);
-
   const field = (name) => context.params().get(name) ?? "";
   const patchOf = () => {
     const patch = readPatch(field("patch"));
@@ -77,7 +75,7 @@ export function makeSourceChanges(context, change) {
 
   patchDetails.addEventListener("toggle", () => change({})); // another sentence is translated while this is open
   sites.addEventListener("change", () => setPatch({ site: sites.value, positions: [], donorPositions: [] }));
-  return { node, draw, hasPatch: () => patchDetails.open || field("patch") !== "" };
+  return { nodes: [maskDetails, patchDetails], draw, hasPatch: () => patchDetails.open || field("patch") !== "" };
 }
 
 // Buttons with the tokens of a sentence, of which any can be chosen; `choose` gets the positions in the order chosen.

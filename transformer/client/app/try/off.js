@@ -9,9 +9,9 @@ import { switchboardView } from "../../views/grids/switchboard.js";
 import { unpackTrace } from "../../trace/packed-trace.js";
 import { unpack } from "../../trace/packing.js";
 import { switchboard } from "../../trace/switchboard.js";
-import { ablationOf, changeFields, CHANGES, NO_CHANGES } from "./change-fields.js";
+import { ablationOf, changeFields, NO_CHANGES } from "./change-fields.js";
 import { makeRequests } from "./depth-requests.js";
-import { makeEffect } from "./off-effect.js";
+import { changeNodes, makeEffect } from "./off-effect.js";
 import { makeOneHead } from "./off-head.js";
 import { makeSourceChanges } from "./off-source.js";
 
@@ -34,10 +34,23 @@ export function offPage(container, context) {
   const requests = makeRequests(context, "change", show);
   const body = el("div", { hidden: "" }); // until it has something to show
   const heads = makeHeadControls(context, change);
-  const effect = makeEffect(context, change);
+  const undo = el(
+    "div",
+    { class: "hu-line" },
+    button("Compare every head with and without →", () => context.openDepth("heads", { view: "compare" })),
+    button("Restore everything", () => change(NO_CHANGES)),
+  );
+  const effect = makeEffect(context, (head) => oneHead.show(head));
+  effect.node.prepend(undo);
   const source = makeSourceChanges(context, change);
   const oneHead = makeOneHead(context, change);
-  body.append(results, problems, boardNode, heads.node, effect.node, source.node, oneHead.node);
+  body.append(
+    results,
+    problems,
+    boardNode,
+    effect.node,
+    el("div", { class: "hu hu-off-more" }, effect.attention, oneHead.node, ...heads.nodes, ...source.nodes),
+  );
   container.append(el("div", { class: "hu hu-live-form" }, requests.problem, requests.waiting), body);
   const board = switchboardView(boardNode, ({ off }) => change({ off: off || null }));
   /** @type {Changed | null} */
@@ -72,7 +85,7 @@ export function offPage(container, context) {
 
   // The translations and the heads at once; what is below them after the next frame, as it takes longer.
   function drawParts() {
-    results.replaceChildren(...translationNodes(changed, context));
+    results.replaceChildren(...translationNodes(changed, context.modelInfo));
     problems.replaceChildren(...changed.problems.map((text) => el("p", { class: "hu-live-problem" }, text)));
     setExactNames(field("exact") === "1");
     board.show(switchboard(changed.original, field("off")));
@@ -92,8 +105,8 @@ export function offPage(container, context) {
   return { draw };
 }
 
-/** @param {Changed} changed */
-function translationNodes({ original, altered }, { modelInfo, openDepth }) {
+/** @param {Changed} changed @param {{ languages: string[] }} modelInfo */
+function translationNodes({ original, forced, altered }, { languages }) {
   const block = (title, text, finished) =>
     el(
       "section",
@@ -101,28 +114,23 @@ function translationNodes({ original, altered }, { modelInfo, openDepth }) {
       el("h2", {}, title),
       el(
         "p",
-        { lang: modelInfo.languages[1] || null, translate: "no" },
+        { lang: languages[1] || null, translate: "no" },
         text || "(empty)",
         finished ? "" : " … (stopped at the maximum length)",
       ),
     );
   const before = block("With all heads", original.text, true);
+  const note = el("p", { class: "hu-live-note" });
   if (!altered) {
-    return [before, el("p", { class: "hu-live-note" }, "Switch off a head below to change the translation.")];
+    const hint = el("h2", {}, "Switch off a head below to change the translation.");
+    return [before, el("section", {}, hint, el("p", { "aria-hidden": "true" }, "…")), el("section", {}, note)];
   }
   const isSame = altered.text === original.text;
-  const note = isSame ? "The translation stays the same." : "The translation has changed.";
-  const openComparison = () => openDepth("heads", { view: "compare" });
-  return [
-    before,
-    block("After the change", altered.text, altered.finished),
-    el(
-      "section",
-      {},
-      el("p", { class: "hu-live-note" }, note),
-      button("Compare every head with and without →", openComparison),
-    ),
-  ];
+  note.append(
+    isSame ? "The translation stays the same. " : "The translation has changed. ",
+    ...changeNodes(original, forced, languages[1]),
+  );
+  return [before, block("After the change", altered.text, altered.finished), el("section", {}, note)];
 }
 
 // What switches off several heads at once, and what undoes all changes.
@@ -137,22 +145,17 @@ function makeHeadControls(context, change) {
   const note = el("p", { class: "hu-live-note", role: "status" });
   const details = el(
     "details",
-    {},
+    { class: "hu-off-part" },
     el("summary", {}, "Switch off the least important heads first"),
     el("label", { class: "hu-live-field" }, el("span", { class: "hu-label" }, "Heads switched off"), slider),
     note,
   );
-  const restore = button("Restore everything", () => change(NO_CHANGES));
-  const node = el(
-    "div",
-    { class: "hu hu-live-form" },
-    el(
-      "div",
-      { class: "hu-line" },
-      el("label", { class: "hu-live-check", title: ABLATION_HELP }, "Kind of ablation ", ablation),
-      restore,
-    ),
-    details,
+  const kinds = el(
+    "details",
+    { class: "hu-off-part hu-off-ablation" },
+    el("summary", {}, "Kind of ablation"),
+    el("p", { class: "hu-live-note" }, ABLATION_HELP),
+    el("label", {}, "Kind of ablation ", ablation),
   );
   /** @type {string[]} */
   let order = []; // codes of all heads, the least important first
@@ -180,9 +183,7 @@ function makeHeadControls(context, change) {
 
   function draw() {
     ablation.value = ablationOf(context);
-    const fields = context.params();
-    restore.disabled = CHANGES.every((name) => !fields.get(name));
-    const off = new Set((fields.get("off") ?? "").split(",").filter(Boolean));
+    const off = new Set((context.params().get("off") ?? "").split(",").filter(Boolean));
     const isPrefix = order.slice(0, off.size).every((code) => off.has(code));
     slider.max = String(order.length);
     slider.value = String(isPrefix ? off.size : 0);
@@ -197,7 +198,7 @@ function makeHeadControls(context, change) {
   ablation.addEventListener("change", () => {
     change({ ablation: ablation.value === Object.keys(ablations)[0] ? null : ablation.value });
   });
-  return { node, draw };
+  return { nodes: [details, kinds], draw };
 }
 
 const ABLATION_HELP =

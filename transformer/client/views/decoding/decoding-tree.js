@@ -101,20 +101,15 @@ export function makeTree(ctx) {
     el("h3", {}, "Finished, best score first"),
     finishedList,
   );
-  const noTreeNote = el(
-    "p",
-    { class: "hu-label" },
-    "This translation was made without beam search. Choose beam search to see the search tree.",
-  );
   const title = el("h2", {});
-  const node = el("section", { class: "hu-tree" }, title, noTreeNote, body);
+  const node = el("section", { class: "hu-tree" }, title, body);
 
   const selectedNode = (tree) => (ctx.state.node >= 0 ? clampIndex(ctx.state.node, tree.token.length) : bestNode(tree));
   const selectNode = (i) => ctx.set({ node: i });
 
   function draw() {
     const { tree } = ctx.side;
-    [noTreeNote.hidden, body.hidden] = [Boolean(tree), !tree];
+    node.hidden = !tree; // made without beam search
     title.textContent = ctx.state.force ? "Beam search of the original translation" : "Beam search";
     if (!tree) return;
     isFolded ??= tree.beam_size > MAX_OPEN_HYPOTHESES;

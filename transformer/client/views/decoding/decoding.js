@@ -1,8 +1,9 @@
 // The Decoding view: the table of decoding steps, in which another token can be forced, and the tree of a beam search.
 
-import { button, el, wordsNode } from "../../common/base.js";
+import { button, el, tokenText, wordsNode } from "../../common/base.js";
 import { makeTree } from "./decoding-tree.js";
 import { hasExactNames, pieceName, TOKENS_NOTE } from "../../common/naming.js";
+import { percentText } from "../../common/numbers.js";
 import { fillNodes } from "../../common/sentences.js";
 import { stepTable } from "./steps.js";
 import { readMarks } from "../../trace/marks.js";
@@ -10,6 +11,8 @@ import { tokenRows, wordRows } from "../../trace/step-table.js";
 
 const WORDS_NOTE =
   "The model chooses tokens, so each percentage is the probability of the first token in which a word differs from the chosen one. “Show tokens” shows every token.";
+
+const LEAST_CERTAIN_STEP = "The model is least certain in step {step}: it writes {word} with a probability of {share}.";
 
 const FORCED =
   "In step {step} you forced another token, and the model continued from it. The model's own translation: {text}";
@@ -30,9 +33,11 @@ function decodingView(ctx) {
     forcedNote,
     button("Back to the original", () => ctx.set({ force: "" })),
   );
+  const least = el("p", { class: "hu-steps-least" });
   const table = el("div", { class: "hu-steptable" });
+  const note = el("p", { class: "hu-note" });
   const tree = makeTree(ctx);
-  const sections = [forcedLine, table, tree.node];
+  const sections = [forcedLine, least, table, note, tree.node];
   const empty = el(
     "p",
     { class: "hu-empty" },
@@ -47,10 +52,13 @@ function decodingView(ctx) {
     if (empty.isConnected) node.replaceChildren(...sections);
     forcedLine.hidden = !forced || !(altered || ctx.canForce);
     if (!forcedLine.hidden) forcedNote.replaceChildren(...noteOn(ctx, altered));
-    const key = [(altered ?? ctx.side).id, forced, Boolean(ctx.alternatives), ctx.state.marks].join();
+    const key = [(altered ?? ctx.side).id, forced, Boolean(ctx.alternatives), ctx.state.marks, hasExactNames()].join();
     if (key !== drawnKey) { // an unchanged table keeps what the reader has expanded
+      const rows = rowsOfSteps(ctx);
+      least.replaceChildren(...leastNodes(rows, ctx.side.tgt.lang));
+      note.textContent = hasExactNames() ? "" : ctx.alternatives ? WORDS_NOTE : TOKENS_NOTE;
       table.replaceChildren(
-        stepTable(rowsOfSteps(ctx), {
+        stepTable(rows, {
           force,
           showAttention: altered ? null : showAttentionOf(ctx),
           lang: ctx.side.tgt.lang,
@@ -70,7 +78,7 @@ function decodingView(ctx) {
     keys: [["in the tree", "← parent, → best child, ↑ and ↓ others of the same step"]],
     marks: () => null,
     title: () => "Step by step",
-    note: () => (hasExactNames() ? "" : ctx.alternatives ? WORDS_NOTE : TOKENS_NOTE),
+    note: () => "",
     code: () => "trace.translation.steps",
     figure: () => {
       const figure = ctx.side.steps.length ? tree.figure(FIGURE_WIDTH) : null;
@@ -78,6 +86,14 @@ function decodingView(ctx) {
     },
     table: () => (ctx.side.steps.length ? decodingTable(ctx) : null),
   };
+}
+
+// The sentence about the row with the lowest probability.
+/** @param {import("../../trace/step-table.js").TableRow[]} rows @param {string} lang */
+function leastNodes(rows, lang) {
+  const { step, chosen } = rows.reduce((least, row) => row.chosen.probability < least.chosen.probability ? row : least);
+  const word = el("strong", {}, tokenText(chosen.token, lang));
+  return fillNodes(LEAST_CERTAIN_STEP, { step: String(step), word, share: percentText(chosen.probability) });
 }
 
 /** @param {Context} ctx @param {Side | null} altered */

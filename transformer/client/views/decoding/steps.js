@@ -26,7 +26,7 @@ export function stepTable(steps, actions) {
   fill(FIRST_CANDIDATES);
   const names = hasExactNames() ? "Most probable next tokens" : "Alternatives";
   const canForce = actions.force && steps.some((step) => step.canForce);
-  const next = canForce ? `${names}: click one to continue from it` : names;
+  const next = canForce ? `${names}: choose one to continue from it` : names;
   const headings = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...headings.map((text) => el("th", { scope: "col" }, text)));
   if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", toggle);

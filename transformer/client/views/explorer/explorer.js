@@ -1,7 +1,7 @@
 // The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: see `Tab` in
 // types.d.ts. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
 // changed the state. `canForce`: the model can translate again with a forced token; `hasOwnSize`: the explorer has a
-// button for the larger size, which the page around it lacks.
+// button for the larger size, which the page around it lacks; `staysInView()`: whether a head is chosen without opening it.
 
 import { button, clampIndex, colours, el, listenForResize, wordsNode } from "../../common/base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "../../common/help.js";
@@ -32,7 +32,12 @@ const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow 
  * @param {(state: Partial<State>, defaults: State) => void} report
  * @param {Record<string, Tab>} views
  */
-export function explorerView(root, report, views, { canForce = false, hasOwnSize = true } = {}) {
+export function explorerView(
+  root,
+  report,
+  views,
+  { canForce = false, hasOwnSize = true, staysInView = () => false } = {},
+) {
   /** @type {State} */
   let state = null;
   let visitNumber = null;
@@ -64,12 +69,14 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
   let getNotices = () => headNotices;
   const marks = makeMarks(() => set({ marks: "" }));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, marks.node, panel, dataTable.node);
+  const isSingle = Object.keys(views).length === 1; // a depth of its own, without what is about heads
   const frame = el(
     "div",
-    { class: "hu hu-explorer" },
+    { class: isSingle ? "hu hu-explorer hu-single" : "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
+    ...(isSingle ? [] : [notableHeads.first]),
     el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
-    notableHeads.node,
+    ...(isSingle ? [] : [notableHeads.node]),
   );
   root.append(frame);
 
@@ -79,6 +86,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     set,
     store,
     canForce,
+    staysInView,
     alternatives: null,
     views: Object.keys(views),
     get secondKind() {
@@ -105,7 +113,7 @@ export function explorerView(root, report, views, { canForce = false, hasOwnSize
     title: () => titleOf(store.sides[0], state),
   };
   const pins = makePins(ctx);
-  frame.prepend(pins.node);
+  if (!isSingle) frame.prepend(pins.node);
   const exportMenu = makeExportMenu(ctx, () => view());
   const help = makeHelp(ctx, () => view());
   const largerButton = makeLarger(ctx);

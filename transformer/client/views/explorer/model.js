@@ -36,7 +36,7 @@ function modelView(ctx) {
     onMove: (head) => ctx.set(head),
     onClick: (head) => {
       preview(null);
-      ctx.set({ ...head, view: "heatmap" });
+      ctx.set(ctx.staysInView() ? head : { ...head, view: "heatmap" });
     },
     onPoint: preview,
   });
@@ -82,7 +82,7 @@ function modelView(ctx) {
     bar.node.hidden = !measure;
     if (!measure) {
       legendText.textContent =
-        "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
+        "All heads of the model for this sentence: one row per query, one column per key, darker for more attention.";
       return;
     }
     bar.draw(theme.ramp, measureTicks(scaleMax));

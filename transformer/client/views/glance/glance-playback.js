@@ -4,6 +4,12 @@
 import { button, el, wordsNode } from "../../common/base.js";
 import { decidingNodes } from "./glance-deciding.js";
 import { wholePercent } from "../../common/numbers.js";
+import { byPointer } from "../../common/pointing.js";
+import { fill } from "../../common/sentences.js";
+
+const PLAYBACK_HINT =
+  "Hover over a word to see what the marked head attends to {time}; click it to see how it was chosen.";
+const PLAYBACK_TAP_HINT = "Tap a word to see what the marked head attends to {time}, and how it was chosen.";
 
 // What the percentages of words mean; shown where words are compared.
 const PERCENTAGES_NOTE =
@@ -160,7 +166,7 @@ export function makePlayback({ force, undo, toggle, go, switchOff }) {
   function summarySentence(data, describedWord) {
     if (!data.words.length) return ["The translation is empty."];
     const time = data.to === "input" ? "just after writing it" : "while writing it";
-    const hint = `Hover over a word to see what the marked head attends to ${time}; click it to see how it was chosen.`;
+    const hint = fill(byPointer(PLAYBACK_HINT, PLAYBACK_TAP_HINT), { time });
     if (describedWord < 0) return [hint];
     const { text, p } = data.words[describedWord];
     const word = el("strong", {}, targetWord(data, text));

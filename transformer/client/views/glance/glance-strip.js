@@ -7,6 +7,7 @@ import { withoutPunctuation } from "./glance-playback.js";
 import { headOfCode, readOff, writeOff } from "../../common/head-codes.js";
 import { shortName } from "../../common/naming.js";
 import { twoPercents } from "../../common/numbers.js";
+import { byPointer } from "../../common/pointing.js";
 import { paintThumb } from "../../common/thumbnail.js";
 import { headGrid } from "../grids/all-heads.js";
 
@@ -108,7 +109,11 @@ function stripGrid({ n_layers, n_heads, layer, head, words, source, head_weights
 function effectNodes({ original_words: originalWords, words, languages: [, lang] }, headsOff) {
   if (!headsOff.size) {
     return [
-      "Each small picture is a head: a row for each translated word, darker where it attends more. Point at one to see its bands; click it, or a layer's number, to switch it off.",
+      "Each small picture is a head: a row for each translated word, darker where it attends more. ",
+      byPointer(
+        "Point at one to see its bands; click it, or a layer's number, to switch it off.",
+        "Tap one, or a layer's number, to switch it off.",
+      ),
     ];
   }
   const shownNames = headNamesOf(headsOff);

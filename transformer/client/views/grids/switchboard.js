@@ -4,12 +4,15 @@
 import { button, el } from "../../common/base.js";
 import { headOfCode, KINDS, readOff, writeOff } from "../../common/head-codes.js";
 import { layerName, shortName } from "../../common/naming.js";
+import { byPointer } from "../../common/pointing.js";
 import { headGrid } from "./all-heads.js";
 import { thumbnailGrid } from "./grid-data.js";
 
 const KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
-const HINT =
+const SWITCH_HINT =
   "Each square is a head: a part of the model that looks at some of the words. Click one to switch it off, a number for a whole layer or column, or “all” for the kind.";
+const SWITCH_TAP_HINT =
+  "Each square is a head: a part of the model that looks at some of the words. Tap one to switch it off, a number for a whole layer or column, or “all” for the kind.";
 
 export function switchboardView(container, report) {
   let header = null;
@@ -39,7 +42,9 @@ export function switchboardView(container, report) {
   function drawState() {
     grid.setOff(headsOff);
     const total = header.kinds.length * header.n_layers * header.n_heads;
-    status.textContent = headsOff.size ? `${headsOff.size} of ${total} heads off: ${namesOff(headsOff, header)}` : HINT;
+    status.textContent = headsOff.size
+      ? `${headsOff.size} of ${total} heads off: ${namesOff(headsOff, header)}`
+      : byPointer(SWITCH_HINT, SWITCH_TAP_HINT);
     allOn.disabled = !headsOff.size;
   }
 

@@ -34,7 +34,14 @@ import { sinkNote } from "../../common/measures.js";
 import { markedCells } from "../../trace/marks.js";
 import { headName, layerName, sentenceCase, shortName } from "../../common/naming.js";
 import { pinnedTokens, pinOf, wordAt } from "../explorer/pins.js";
+import { byPointer } from "../../common/pointing.js";
 import { makeStage } from "../../common/stage.js";
+
+const TOKEN_HINT =
+  "Hover over a token to follow its lines; click to pin it. Of several pinned queries the mean is shown, of several keys the sum.";
+const TOKEN_TAP_HINT = "Tap a token to pin it. Of several pinned queries the mean is shown, of several keys the sum.";
+const WORD_HINT = "Hover over a word to follow its lines; click to pin it in all heads.";
+const WORD_TAP_HINT = "Tap a word to pin it in all heads.";
 
 /** @param {Context} ctx @returns {View} */
 function headsView(ctx) {
@@ -189,9 +196,7 @@ function headsView(ctx) {
       return [el(
         "p",
         { class: "hu-hint" },
-        ctx.state.exact
-          ? "Hover over a token to follow its lines; click to pin it. Of several pinned queries the mean is shown, of several keys the sum."
-          : "Hover over a word to follow its lines; click to pin it in all heads.",
+        ctx.state.exact ? byPointer(TOKEN_HINT, TOKEN_TAP_HINT) : byPointer(WORD_HINT, WORD_TAP_HINT),
       )];
     }
     if (isBetweenPins(pinnedEntries())) return describePair(matrices, heads, styles(), focus, hovered);

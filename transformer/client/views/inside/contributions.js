@@ -14,6 +14,7 @@ import {
 } from "../../common/cells.js";
 import { makeBar } from "../../common/legend.js";
 import { numberText } from "../../common/numbers.js";
+import { byPointer } from "../../common/pointing.js";
 import { makeStage } from "../../common/stage.js";
 
 const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
@@ -85,7 +86,10 @@ export function contributionsView(container, report) {
         el(
           "span",
           { class: "hu-note" },
-          "Hover over a cell to see its values; click to select it. Arrow keys work too.",
+          byPointer(
+            "Hover over a cell to see its values; click to select it. Arrow keys work too.",
+            "Tap a cell to see its values.",
+          ),
         ),
       );
       return;

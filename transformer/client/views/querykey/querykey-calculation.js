@@ -135,7 +135,7 @@ export function calculationSteps(w, side) {
       check: {
         text: `softmax computed here ${fixed(share)}, in the trace ${
           showWeight(w.traced.weights[w.column], w.traced.top)
-        }; greatest difference in the row ${gap.toExponential(0)}`,
+        }`,
         matches: gap < Math.max(MAX_ROUNDING_GAP, 2 / w.traced.top),
       },
     },
@@ -144,7 +144,7 @@ export function calculationSteps(w, side) {
       text:
         `Every key has a value, v: what it passes on if attended to. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is the output of the head.`,
       check: {
-        text: `Σ α·v computed here and in the trace: greatest difference ${outputGap.toExponential(0)}`,
+        text: "Σ α·v computed here, compared with the output in the trace",
         matches: outputGap < MAX_ROUNDING_GAP * maxAbsOf([w.traced.output]) + MAX_ROUNDING_GAP,
       },
     },

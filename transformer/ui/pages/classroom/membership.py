@@ -26,7 +26,7 @@ def join_or_open() -> None:
     plan_editor.take_link()
     code = state.view(Class).code
     if code:
-        frame.lead_text(f"Click **Join**. {FOLLOWING}")
+        frame.lead_text(f"Press **Join**. {FOLLOWING}")
     else:
         frame.lead_text(f"Enter your teacher's code. {FOLLOWING}")
     # Both forms before either is used: a message about one must not remove the other.

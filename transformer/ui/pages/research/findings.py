@@ -42,7 +42,7 @@ from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}
 CAPTION = (
-    "Click a claim for its rule and numbers. Dot and line: the effect and its 95% interval. "
+    "Open a claim for its rule and numbers. Dot and line: the effect and its 95% interval. "
     "Dashed: the smallest effect that would matter. A claim **holds** if the interval lies on the "
     "shaded side of it, and **does not hold for this model** if it lies on the other side. If the "
     "interval contains it, the result is **inconclusive**; more sentences may decide. The latest "

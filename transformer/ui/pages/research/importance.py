@@ -159,7 +159,7 @@ def _draw_ablation(table: pd.DataFrame) -> None:
         f"{row.loss_change:+.4f} ({row.loss_low:+.4f} to {row.loss_high:+.4f})".replace("-", "−")
         for row in table.itertuples()
     ]
-    _grids(table.assign(shown=table["loss_change"], hover=hover), "nats per token")
+    _grids(table.assign(shown=table["loss_change"], hover=hover), "change of the loss")
 
 
 def _rank_correlations(ablations: pd.DataFrame, by_gradient: pd.DataFrame) -> str:

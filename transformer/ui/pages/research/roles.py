@@ -91,7 +91,7 @@ def _draw_grid(report: Mapping[str, Any]) -> None:
     if np.isnan(values).all():
         st.info(f"This cannot be measured over these sentences: {measure.missing_reason}.")
     legend = [
-        "Click a head to see what it does",
+        "Choose a head to see what it does",
         f"{measure.label}, {measure.unit or 'share'}; one row per layer, one column per head",
     ]
     if np.isnan(values).any():

@@ -24,7 +24,7 @@ def show(model: Model) -> None:
     picture = st.container(key="inside-lens")
     st.caption(
         "One row per sublayer, one column per output token. Each cell shows the most probable "
-        "token, in bold if it is the output token. Hover over it for the next ones."
+        "token, in bold if it is the output token. Point at it for the next ones."
     )
     st.markdown(
         "Every intermediate state of the decoder has d_model numbers, so the output matrix can be "

@@ -16,7 +16,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame
 
-_COLUMNS = ("t", "decoder input", "target", "probability", "loss, nats", "prediction")
+_COLUMNS = ("t", "decoder input", "target", "probability", "loss", "prediction")
 
 
 def show(model: Model) -> None:

@@ -150,8 +150,7 @@ def score_terms(model: Model) -> None:
         st.dataframe(term_table.rename(columns=TERM_NAMES).round(3), hide_index=True)
     _head_terms(model, terms, trace.weights(kind, 0), int(top["head"]))
     st.caption(
-        f"The {count} terms sum to the scores of the model; largest difference {terms.error:.1e}. "
-        "This holds only in the first layer: in later layers attention has mixed positions and "
+        f"The {count} terms sum to the scores of the model. This holds only in the first layer: in later layers attention has mixed positions and "
         "LayerNorm has scaled the sums. Position → position is the same for every sentence."
     )
 
