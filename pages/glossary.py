@@ -6,7 +6,5 @@ from transformer.ui.pages.glossary import PAGE
 from transformer.ui.widgets import frame, page, terms
 
 with page.page_without_model(PAGE.file):
-    frame.lead_text(
-        "Every term in one or two sentences. Tooltips on other pages show the same texts."
-    )
+    frame.lead_text("Every term in one or two sentences; its name opens a page that shows it.")
     terms.term_list()

@@ -185,7 +185,7 @@ def test_the_browsers_of_students_compute(classroom: ClassPages, address: str) -
     bob.unroute("**/_models/**")
     teacher.get_by_text("Students' browsers compute by themselves").click()
     follow_link(ann, "Class")
-    expect(ann.get_by_role("heading", level=1)).to_have_text("Classroom")
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Class")
     expect(ann.locator(status)).to_be_empty()
     with ann.expect_request(re.compile("/api/ask/(glance|explore)")):
         follow_link(ann, "Try")

@@ -50,6 +50,8 @@ def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> 
     for number, lesson in enumerate(CORE, start=1):
         expect(card).to_contain_text(f"Lesson {number} of {len(CORE)}")
         expect(card).to_contain_text(lesson.title)
+        if number > 1:  # also where the lesson before was on another page
+            expect(card.get_by_role("heading", name=lesson.title)).to_be_focused()
         expect(card.locator(".hu-lesson-answer")).to_have_count(0)
         is_answered = answer_if_asked(page)
         if is_answered is not None:

@@ -220,7 +220,8 @@ class Vocabulary:
 
     def __contains__(self, piece: str) -> bool:
         """Whether there is this piece, such as "▁I"."""
-        return self._model.id_to_piece(self._model.piece_to_id(_clean(piece))) == piece
+        found: str = self._model.id_to_piece(self._model.piece_to_id(_clean(piece)))
+        return found == piece
 
     def id(self, piece: str) -> int:
         """Return the id of a piece such as "▁I". Raises ValueError if there is no such piece."""

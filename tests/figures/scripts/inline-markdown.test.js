@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { markdownNodes } from "../../../transformer/client/common/inline-markdown.js";
+import { KEPT_WORDS, markdownNodes } from "../../../transformer/client/common/inline-markdown.js";
 
 const ALLOWED = ["b", "i", "code", "span", "sub", "sup"];
 
@@ -14,7 +14,9 @@ class Element {
     this.childNodes = [];
     this.parentNode = null;
   }
-  setAttribute() {}
+  setAttribute(name, value) {
+    if (name === "translate") this.translate = value;
+  }
   append(...nodes) {
     this.childNodes.push(...nodes.filter((node) => node !== ""));
     for (const node of nodes) if (node instanceof Element) node.parentNode = this;
@@ -43,6 +45,12 @@ test("marks become elements", () => {
     "a **b": "a <b>b</b>",
   };
   for (const [markdown, expected] of Object.entries(cases)) assert.equal(html(markdown), expected);
+});
+
+test("bold words of a sentence are kept by a browser that translates the page, bold terms are not", () => {
+  const translates = (nodes) => nodes.filter((node) => node instanceof Element).map(({ translate }) => translate);
+  assert.deepEqual(translates(markdownNodes("**sœur** and *b*", KEPT_WORDS)), ["no", undefined]);
+  assert.deepEqual(translates(markdownNodes("a **head**")), [undefined]);
 });
 
 test("no text becomes an element", () => {

@@ -3,6 +3,7 @@
 import { el } from "./base.js";
 
 const MARKS = /\\([^\w\s])|`([^`]*)`|\$([^$]*)\$|(\*\*)|(\*)/gu;
+export const KEPT_WORDS = { translate: "no" }; // a browser that translates the page leaves them as they are
 const COMMANDS = {
   cos: "cos",
   max: "max",
@@ -20,13 +21,14 @@ const COMMANDS = {
   ",": " ",
 };
 
-/** @param {string} markdown @returns {(Node | string)[]} */
-export function markdownNodes(markdown) {
+// `boldAttributes`: KEPT_WORDS where what is bold are words of a sentence or a translation.
+/** @param {string} markdown @param {Record<string, string>} boldAttributes @returns {(Node | string)[]} */
+export function markdownNodes(markdown, boldAttributes = {}) {
   const root = el("span");
   let [parent, offset] = [root, 0];
   const toggle = (tag) => {
     if (parent.localName === tag) parent = parent.parentNode;
-    else parent = parent.appendChild(el(tag));
+    else parent = parent.appendChild(el(tag, tag === "b" ? boldAttributes : {}));
   };
   for (const mark of markdown.matchAll(MARKS)) {
     const [whole, escaped, code, formula, bold] = mark;

@@ -17,7 +17,9 @@ def heading(text: str, name: str = "") -> None:
 
 def term_list() -> None:
     """Draw all terms in alphabetical order, filtered by a search field."""
-    query = st.text_input("Search", placeholder="head, beam, loss …", key="look-for").lower()
+    query = st.text_input(
+        "Search", placeholder="head, beam, loss …", key="look-for", width=360
+    ).lower()
     terms = sorted(TERMS, key=lambda term: term.name.lower())
     matches = [
         term
@@ -26,8 +28,9 @@ def term_list() -> None:
     ]
     if not matches:
         st.info("No term matches your search.")
-    for term in matches:
-        _entry(term)
+    with st.container(key="terms"):
+        for term in matches:
+            _entry(term)
 
 
 def _entry(term: Term) -> None:
@@ -36,11 +39,9 @@ def _entry(term: Term) -> None:
     address, _, query = term.see.partition("?")
     file = next(file for file in PAGES if path(file) == address)
     formula = f"  \n$\\displaystyle {term.formula}$" if term.formula else ""
-    with st.container(horizontal=True, vertical_alignment="center", key=f"term-{term.name}"):
-        st.markdown(
-            f"**{frame.plain(term.name)}**{frame.plain(synonyms)}: {frame.plain(term.definition)}"
-            f"{formula}"
-        )
+    with st.container(key=f"term-{term.name}", gap=None):
         params = dict(part.split("=") for part in query.split("&") if part)
         shared = state.view().to_params()
-        st.page_link(file, label="Show", query_params={**shared, **params})
+        label = f"**{frame.plain(term.name)}**{frame.plain(synonyms)}"
+        st.page_link(file, label=label, query_params={**shared, **params})
+        st.markdown(f"{frame.plain(term.definition)}{formula}")

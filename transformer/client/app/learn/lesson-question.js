@@ -1,7 +1,7 @@
 // The body of a lesson's card: its introduction and question, the options, and the answer in the same place.
 
 import { button, el } from "../../common/base.js";
-import { markdownNodes } from "../../common/inline-markdown.js";
+import { KEPT_WORDS, markdownNodes } from "../../common/inline-markdown.js";
 import { openPlace } from "../../common/open.js";
 import { fill } from "../../common/sentences.js";
 import { isWordOf } from "./lesson-picture.js";
@@ -47,6 +47,8 @@ function modelNote({ ready, otherModelReason }) {
     : [];
 }
 
+const SHORT_LABEL = 18; // characters; two such options fit beside each other on a phone
+
 /** @param {Lesson} lesson @param {Question | null} question */
 const introduction = (lesson, question) => [
   note("", lesson.text),
@@ -76,7 +78,8 @@ function choiceNodes(state, question, { choose, showToClass }) {
   const options = question.options.map(({ label }, number) =>
     button(optionNode(question, label), () => choose(number), { class: "hu-button hu-lesson-option" })
   );
-  return [el("div", { class: "hu-lesson-options" }, ...options)];
+  const areShort = question.options.every(({ label }) => label.length <= SHORT_LABEL);
+  return [el("div", { class: `hu-lesson-options${areShort ? " hu-short" : ""}` }, ...options)];
 }
 
 // The options, each where its button was: the right one marked, and the visitor's; in a class with its number of answers.
@@ -123,7 +126,8 @@ function answerNodes(state, question, { openAnswer }) {
   const chosen = question.options.find(({ label }) => label === (guess?.label ?? ""));
   const isRight = chosen !== undefined && chosen === question.options[question.correct];
   const start = isRight ? "**Correct.** " : chosen ? `${fill(WRONG, chosen)} ` : "";
-  const answer = note(`hu-lesson-answer${isRight ? " hu-right" : ""}`, start + question.answer, "status");
+  const answer = note(`hu-lesson-answer${isRight ? " hu-right" : ""}`, start, "status");
+  answer.append(...markdownNodes(question.answer, KEPT_WORDS));
   answer.tabIndex = -1;
   const train = button("Train such a model in this tab →", () => openPlace("train", { here: `task=${lesson.task}` }));
   const isElsewhere = isOnQuestionPage && !lesson.in_place;
@@ -142,7 +146,7 @@ function answerNodes(state, question, { openAnswer }) {
 // An option's text; a word of the sentence stays as it is when the browser translates the page.
 /** @param {Question} question @param {string} label Markdown */
 const optionNode = ({ picture }, label) =>
-  el("span", { translate: isWordOf(picture, label) ? "no" : null }, ...markdownNodes(label));
+  el("span", { translate: isWordOf(picture, label) ? "no" : null }, ...markdownNodes(label, KEPT_WORDS));
 
 /** @param {string} className @param {string} markdown @param {string | null} role */
 const note = (className, markdown, role = null) => el("p", { class: className, role }, ...markdownNodes(markdown));

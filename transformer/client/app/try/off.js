@@ -155,7 +155,7 @@ function makeHeadControls(context, change) {
     { class: "hu-off-part hu-off-ablation" },
     el("summary", {}, "Kind of ablation"),
     el("p", { class: "hu-live-note" }, ABLATION_HELP),
-    el("label", {}, "Kind of ablation ", ablation),
+    el("label", { class: "hu-live-check" }, "Kind of ablation ", ablation),
   );
   /** @type {string[]} */
   let order = []; // codes of all heads, the least important first

@@ -21,4 +21,4 @@ class Class(View):
     plan: str = field()
 
 
-PAGE = Page(CLASS, "Class", Class, heading="Classroom", has_tokens=False)
+PAGE = Page(CLASS, "Class", Class, has_tokens=False)

@@ -31,9 +31,9 @@ def join_or_open() -> None:
         frame.lead_text(f"Enter your teacher's code. {FOLLOWING}")
     # Both forms before either is used: a message about one must not remove the other.
     with st.container(horizontal=True, gap="medium"):
-        with st.container(width=420):
+        with st.container():
             typed_code, student_name, joins = _join_form(code)
-        with st.container(width=420), st.expander("For teachers: open a class", expanded=True):
+        with st.container(), st.expander("For teachers: open a class", expanded=True):
             token, teacher_name, opens = _open_form()
     if not code:
         with st.expander(

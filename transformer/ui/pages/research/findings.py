@@ -55,6 +55,7 @@ TABLE_COLUMNS = (
 
 def show(model: Model) -> None:
     shipped = load_findings(models.checkpoints()[model.name], model.hash, FINDINGS)
+    above, result, below = st.container(), st.container(), st.container()
     corpus = choose(model)
     if corpus is None:
         return
@@ -68,7 +69,6 @@ def show(model: Model) -> None:
     }
     known = {name: result for name, result in results.items() if result}
     live = any(status.live for status in statuses.values())
-    above, result, below = st.container(), st.container(), st.container()
     with below if shipped else above:
         _run_controls(computations, statuses, done_names)
         fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(

@@ -45,10 +45,10 @@ SMALL_SHARE = 0.1
 
 def show(model: Model) -> None:
     """Draw the importance of all heads over a corpus."""
+    picture = st.container()
     corpus = choose(model)
     if corpus is None:
         return
-    picture = st.container()
     report = measured(
         model,
         corpus,

@@ -22,10 +22,9 @@ def show(model: Model) -> None:
 
 
 def heading(experiment: str) -> None:
-    """Draw the way back to the index, the experiment's title and its question."""
-    with st.container(gap="xxsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", key="breadcrumb"):
-            frame.page_link(PAGE.file, "Research", experiment="")
-            st.markdown("›", width="content")
-            st.header(EXPERIMENTS[experiment].title, width="content", anchor=False)
-        st.markdown(EXPERIMENTS[experiment].question)
+    """Draw the way back to the index, the experiment's title and its question, in one line."""
+    with st.container(horizontal=True, vertical_alignment="center", key="breadcrumb"):
+        frame.page_link(PAGE.file, "Research", experiment="")
+        st.markdown("›", width="content")
+        st.header(EXPERIMENTS[experiment].title, width="content", anchor=False)
+        st.markdown(EXPERIMENTS[experiment].question, width="content")

@@ -37,10 +37,10 @@ DESCRIPTION = (
 
 def show(model: Model) -> None:
     """Draw the roles of all heads, and the card of the selected one."""
+    picture = st.container()
     texts = corpus.choose(model)
     if texts is None:
         return
-    picture = st.container()
     report = computed.measured_or_preview(model, texts, "heads", description=DESCRIPTION)
     if report is None:
         return

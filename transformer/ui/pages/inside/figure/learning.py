@@ -57,7 +57,7 @@ def _learning_rate() -> None:
         r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\big(step^{-0.5},\ "
         r"step \cdot warmup^{-1.5}\big)"
     )
-    view = state.view(Inside)
+    view, picture = state.view(Inside), st.container()
     left_column, right_column = st.columns(2)
     left_column.select_slider(options=sorted({*_WIDTHS, view.d_model}), **state.bound("d_model"))
     right_column.select_slider(
@@ -77,7 +77,8 @@ def _learning_rate() -> None:
                    marked_x=(step, f"peak {peak:.3g} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
     figure.update_annotations(y=0.02, yanchor="bottom")  # below the three curves
-    chart(figure, "learning-rate")
+    with picture:
+        chart(figure, "learning-rate")
     st.markdown(
         "The two parts of the minimum meet at step = warmup, where the rate is "
         f"$(d_{{model}} \\cdot warmup)^{{-0.5}}$ = **{peak:.3g}**. It rises linearly before and "

@@ -22,11 +22,10 @@ _COLUMNS = ("t", "decoder input", "target", "probability", "loss", "prediction")
 def show(model: Model) -> None:
     view, start = state.view(), display_names.token("<s>")
     st.markdown(
-        "Training does not decode. The decoder reads the reference translation, shifted right by "
-        f"one position and with {frame.plain(start)} in front, and predicts the next token at "
-        "every position at once (teacher forcing). The causal mask hides the token to predict. A "
-        "wrong prediction does not affect later positions, which read the reference."
+        "The decoder reads the reference translation, shifted right by one position and with "
+        f"{frame.plain(start)} in front, and predicts every next token at once (teacher forcing)."
     )
+    picture = st.container()
     st.text_input(
         model.description.target,
         placeholder=controls.suggested_translation(model),
@@ -38,17 +37,19 @@ def show(model: Model) -> None:
         target = trace_cache.read(model, view).trace.translation.ids
         st.caption("Until you enter a translation, the model's own translation is used.")
     example = shifted_targets(model.translator, view.text, target)
+    with picture:
+        st.html(_table(example.table))
     st.html(f"Encoder input: {' '.join(map(_token, example.source))}")
-    st.html(_table(example.table))
     st.latex(
         r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \ln P(y_t \mid y_0 \dots y_{t-1},\, x)"
         rf" = \frac{{{example.total:.4f}}}{{{len(example.table)}}} = {example.mean:.4f}"
         r"\ \text{nats per token}"
     )
     st.caption(
-        "Paper, sections 3 and 3.1. The loss of a token is −ln of its probability: 0 for a "
-        "probability of 1. Training also uses label smoothing (section 5.4), which is left out "
-        "here."
+        "Paper, sections 3 and 3.1. The causal mask hides the token to predict. A wrong prediction "
+        "does not affect later positions, which read the reference. The loss of a token is −ln of "
+        "its probability: 0 for a probability of 1. Training also uses label smoothing (section "
+        "5.4), which is left out here."
     )
 
 

@@ -148,10 +148,12 @@ def score_terms(model: Model) -> None:
     )
     with st.expander("As a table"):
         st.dataframe(term_table.rename(columns=TERM_NAMES).round(3), hide_index=True)
-    _head_terms(model, terms, trace.weights(kind, 0), int(top["head"]))
+    with st.expander("The terms of one head"):
+        _head_terms(model, terms, trace.weights(kind, 0), int(top["head"]))
     st.caption(
-        f"The {count} terms sum to the scores of the model. This holds only in the first layer: in later layers attention has mixed positions and "
-        "LayerNorm has scaled the sums. Position → position is the same for every sentence."
+        f"The {count} terms sum to the scores of the model. This holds only in the first layer: in "
+        "later layers attention has mixed positions and LayerNorm has scaled the sums. Position → "
+        "position is the same for every sentence."
     )
 
 

@@ -63,7 +63,12 @@ def show() -> None:
         "The shorter the path between two positions, the easier it is to learn a dependency "
         "between them. All paths of signals and gradients here are measured in real layers."
     )
-    _table(measurements[measurements["n"] == n].set_index("layer"), n, view)
+    with st.expander("Formulas and measured numbers"):
+        _table(measurements[measurements["n"] == n].set_index("layer"), n, view)
+        _notes(view)
+
+
+def _notes(view: Inside) -> None:
     st.caption(
         "Lines are the exact formulas; marks are measured: the smallest number of layers for which "
         "the gradient of the last output with respect to the first input is not zero. A centred "

@@ -60,8 +60,9 @@ def show() -> None:
             f"{day.tm_mday} {time.strftime('%b %Y', day)}, {STEPS} steps. Lines: mean of "
             f"{table['seed'].nunique()} seeds. Shaded: from the worst seed to the best."
         )
-    _numbers(table)
     _verdicts(table)
+    with st.expander("Accuracy as a table"):
+        _numbers(table)
 
 
 def _included() -> Mapping[str, Any] | None:

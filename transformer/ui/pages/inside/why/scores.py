@@ -58,8 +58,13 @@ def show() -> None:
         "variance **d_k** (section 3.2.1, footnote 4). Additive attention does not need the "
         "division."
     )
-    _figures(_cached_measurements((view.dk,), view.seed), view.dk)
-    _curves(view.dk)
+    with st.expander("Measured over many queries"):
+        _figures(_cached_measurements((view.dk,), view.seed), view.dk)
+    with st.expander("Dependence on d_k"):
+        _curves(view.dk)
+    frame.page_link(
+        "pages/train.py", "Does it matter for training? Race all three →", here=SCORE_RACE, run=""
+    )
 
 
 def _row(d_k: int, seed: int) -> None:
@@ -131,7 +136,6 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
 
 
 def _curves(d_k: int) -> None:
-    st.header("Dependence on d_k")
     look_for(
         "For q·k the variance of the scores grows with d_k and the largest weight approaches 1; "
         "beyond d_k = 64 the median gradient vanishes. Divided by √d_k, little of this depends on "
@@ -158,9 +162,6 @@ def _curves(d_k: int) -> None:
             "Crosses: closed form. Shaded: from the first to the third quartile of the rows."
         )
         tables.csv("These numbers (.csv)", lambda: table, "scores-by-width")
-    frame.page_link(
-        "pages/train.py", "Does it matter for training? Race all three →", here=SCORE_RACE, run=""
-    )
 
 
 @cached("Sampling and measuring …")

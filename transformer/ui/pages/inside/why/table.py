@@ -38,12 +38,10 @@ EXPLANATIONS = {
 
 
 def show() -> None:
-    frame.lead_text(
-        "Four kinds of layers map n vectors of dimension d to n vectors. Which costs least?"
-    )
     picture = st.container()
     view = sliders("n", "d", "k", "r")
     with picture:
+        _comparison(view)
         chart(_costs(view), "costs")
         look_for(
             "Both axes are logarithmic, so a power of n is a straight line whose slope is the "
@@ -51,22 +49,23 @@ def show() -> None:
             "same, the dotted line marks your n."
         )
     st.markdown(
+        "Four kinds of layers map n vectors of dimension d to n vectors. "
         "Table 1 of the paper (section 4) compares the **complexity** of the layers, their "
         "**sequential operations** and the **maximum path length** between two positions."
     )
     _formula_table(view)
-    _comparison(view)
     frame.page_link(
         "pages/inside.py", "What can each layer learn? The race of the layers →", part="race"
     )
-    st.header("Operations counted in real layers")
-    _counted_table(view)
-    st.caption(
-        f"A separable convolution (one kernel per dimension, then one matrix for all dimensions) "
-        f"takes k·n·d + n·d² = {format_count(separable_cost(view.n, view.d, view.k))}. Even "
-        "with k = n, according to the paper, this equals self-attention and a position-wise "
-        "feed-forward layer together."
-    )
+    with st.expander("Operations counted in real layers"):
+        _counted_table(view)
+        st.caption(
+            f"A separable convolution (one kernel per dimension, then one matrix for all "
+            f"dimensions) takes k·n·d + n·d² = "
+            f"{format_count(separable_cost(view.n, view.d, view.k))}. Even with k = n, according "
+            "to the paper, this equals self-attention and a position-wise feed-forward layer "
+            "together."
+        )
 
 
 def _formula_table(view: Inside) -> None:
