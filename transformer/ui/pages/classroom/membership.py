@@ -30,16 +30,17 @@ def join_or_open() -> None:
     else:
         frame.lead_text(f"Enter your teacher's code. {FOLLOWING}")
     # Both forms before either is used: a message about one must not remove the other.
-    with st.container(horizontal=True, gap="medium"):
-        with st.container():
-            typed_code, student_name, joins = _join_form(code)
-        with st.container(), st.expander("For teachers: open a class", expanded=True):
+    student_column, teacher_column = st.columns(2, gap="medium")
+    with student_column:
+        typed_code, student_name, joins = _join_form(code)
+    with teacher_column:
+        with st.expander("For teachers: open a class", expanded=True):
             token, teacher_name, opens = _open_form()
-    if not code:
-        with st.expander(
-            "For teachers: prepare a lesson", expanded=plan_editor.draft() is not None
-        ):
-            plan_editor.show(None)
+        if not code:
+            with st.expander(
+                "For teachers: prepare a lesson", expanded=plan_editor.draft() is not None
+            ):
+                plan_editor.show(None)
     visitor_id = visitor.ensure_id()
     if joins:
         joined = live_classes.classes().join(typed_code, visitor_id, student_name)
