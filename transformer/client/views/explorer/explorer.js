@@ -68,13 +68,21 @@ export function explorerView(
   let headNotices = null; // of the current trace, computed when they are first needed
   let getNotices = () => headNotices;
   const marks = makeMarks(() => set({ marks: "" }));
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, marks.node, panel, dataTable.node);
   const isSingle = Object.keys(views).length === 1; // a depth of its own, without what is about heads
+  const main = el(
+    "div",
+    { class: "hu-main" },
+    ...(isSingle ? [] : [notableHeads.first]),
+    el("header", {}, title, code),
+    note,
+    marks.node,
+    panel,
+    dataTable.node,
+  );
   const frame = el(
     "div",
     { class: isSingle ? "hu hu-explorer hu-single" : "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
-    ...(isSingle ? [] : [notableHeads.first]),
     el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
     ...(isSingle ? [] : [notableHeads.node]),
   );
