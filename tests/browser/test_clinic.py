@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 
-TRAINING_TIMEOUT_MS = 120_000
+TRAINING_TIMEOUT_MS = 300_000
 
 
 def clinic(page: Page) -> Locator:
