@@ -93,19 +93,19 @@ def test_a_word_is_pinned_in_all_heads_and_its_strongest_head_opens(
     state = {"view": "heatmap", "layer": 0, "head": 0}
     html = explorer_page([PackedTrace(trace)], state, has_notices=True)
     open_html(page, tmp_path, html)
-    region = page.get_by_role("region", name="What to notice in this sentence")
-    expect(region.get_by_role("listitem")).to_have_text(
+    notice = page.locator(".hu-first-notice")
+    expect(notice).to_have_text(
         f"the attends to the previous word, {HOSTILE[0]}, with weight 1.00. 2 of 2 words give the "
         "previous word at least half: Encoder self-attention, layer 3, head 2"
     )
-    region.get_by_role("button").press("Enter")
+    notice.get_by_role("button").press("Enter")
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
     expect(page.locator(".hu-reading")).to_contain_text("the")
 
     weights = np.full((3, 4, 4, 4), 0.25, np.float32)
     trace = fake_trace(["▁a", "▁b", "▁c", "</s>"], ["<s>"], kinds=["encoder"], encoder=weights)
     open_explorer(page, tmp_path, trace)
-    expect(page.locator(".hu-notices")).to_be_hidden()
+    expect(page.locator(".hu-first-notice")).to_be_hidden()
 
     open_explorer(page, tmp_path, TRACE, more=0)
     colour, more = page.get_by_label("Colour"), page.get_by_role("button", name="More tools")
