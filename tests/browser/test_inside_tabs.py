@@ -46,6 +46,7 @@ def test_a_student_compares_positions_and_layer_types(
 
     page.goto(f"{app}/inside?tab=positions&topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
+    page.get_by_text("The terms of one head").click()
     page.get_by_role("radio", name="Attention from each term alone").click()
     wait_for_script_run(page)  # meanwhile the page can have the old figure beside the new one
     expect(page.get_by_text("sum of all four: the head itself").first).to_be_visible()
@@ -56,6 +57,7 @@ def test_a_student_compares_positions_and_layer_types(
     expect(page.locator(".hu-view")).to_be_visible()
 
     page.goto(f"{app}/inside?tab=why&n=24&d=48")
+    page.get_by_text("Formulas and measured numbers").click()
     expect(page.locator("caption", has_text="n = 24, k = 3")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     page.get_by_role("radio", name="Table 1").click()
