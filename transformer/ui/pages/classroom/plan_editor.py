@@ -143,7 +143,7 @@ def _files(plan: Plan) -> None:
         "This link opens the plan for anybody, with the right answers, in this app and on its "
         "static site; in a class, students get the stations one by one instead."
     )
-    st.code(f"{app_address()[0]}{path(LEARN)}?plan={code}", language=None)
+    st.code(f"{app_address()[0]}{path(LEARN)}?plan={code}", language=None, wrap_lines=True)
 
 
 def _keep(plan: Plan | None, *, begin_again: bool = False) -> None:
