@@ -66,7 +66,7 @@ def test_heads_and_question_fit_one_screen_and_a_case_needs_no_code(
     page.goto(f"{site_address}clinic.html")
     page.get_by_role("button", name="1. Which of these three is broken?").click()
     wait_until_trained(page)
-    for part in (".hu-clinic-big", ".hu-clinic-steps"):
+    for part in (".hu-clinic-big table", ".hu-clinic-steps"):
         for place in clinic(page).locator(part).all():
             expect(place).to_be_in_viewport(ratio=1)
     page.get_by_role("button", name="Model B", exact=True).click()
