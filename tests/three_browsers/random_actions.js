@@ -281,7 +281,7 @@ const DEFAULTS = { text: expected.example, depth: "bands", view: "heads", kind: 
 const travel = (way) =>
   `new Promise((done) => {
     addEventListener("popstate", done, { once: true });
-    setTimeout(done, 1000);
+    setTimeout(done, 4000); // there may be no such entry
     history.${way}();
   }).then(() => {})`;
 const depthOf = (label) => Object.keys(expected.depths).find((name) => expected.depths[name] === label);
