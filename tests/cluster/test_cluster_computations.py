@@ -72,7 +72,8 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
         wait_until_half_done(service, key)
         killed_worker.kill()
         reason = wait_for_status(service, key, "failed").reason
-        assert "--resources" in reason  # no worker is left
+        # No worker is left, or the last one was asked for a report while it was killed.
+        assert "--resources" in reason or "does not answer" in reason
         assert reason.endswith("try again")
         service.cancel(key, "ann")
         cluster.start_worker()
