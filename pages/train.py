@@ -27,8 +27,9 @@ with page.page_without_model("pages/train.py"):
         form.show(view.form)
     else:
         frame.lead_text(
-            "Train a small model and watch its attention form. In this tab it stops "
-            "once, when a head has found where to look; on the server it goes on when you leave."
+            "Train a small model and watch its attention form. In this tab, training pauses when a "
+            "head has found where to look, so that you can switch it off; on the server, it goes "
+            "on when you leave."
         )
         cards.show()
         run_list.own_runs(owner)

@@ -117,8 +117,11 @@ MAX_TOP = {(1366, 768): 300, (390, 844): 420}
 PHONE_WIDTHS = (390, 320)
 """The second is also that of a window of 1280 pixels at 400 %, see WCAG 1.4.10."""
 DARK_BACKGROUND = "rgb(18, 22, 28)"
-REPEATED_NAMES = {'button "Open"', 'button "Unpin"'}
-"""Names that two buttons of a page may share: a menu's arrow, and two buttons that both unpin."""
+REPEATED_NAMES = {
+    f'button "{name}"' for name in ("Open", "Unpin", "Train in this tab", "Train on the server")
+}
+"""Names that two buttons of a page may share: a menu's arrow, two buttons that both unpin, and
+those of the cards of Train, each below the heading of its card."""
 
 
 def stable_snapshot(page: Page) -> str:

@@ -111,5 +111,5 @@ def test_a_student_reads_the_steps_forces_a_candidate_and_walks_the_tree(
     expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
 
     open_decoding_view(page, tmp_path, decoded_sentence.greedy)
-    expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
-    expect(page.locator(".hu-treebox")).to_be_hidden()
+    expect(page.locator(".hu-steps")).to_be_visible()
+    expect(page.locator(".hu-tree")).to_be_hidden()

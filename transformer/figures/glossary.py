@@ -331,7 +331,7 @@ TERMS = (
     Term(
         "Induction head",
         "A head that finds an earlier occurrence of the current token and attends to what followed "
-        "it. It uses the output of another head, in language models of a previous-token head.",
+        "it. It builds on a head of a lower layer: in language models, a previous-token head.",
         "train?run=toy-induction",
         ("Induction",),
     ),

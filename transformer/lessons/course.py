@@ -85,10 +85,11 @@ CORE = (
         text=(
             "Where do the weights come from? The position that writes has a **query**, which says "
             "what it looks for. Each position that was read has a **key**, which says what it "
-            "offers. Their dot product is a **score**. The **softmax** turns scores into weights."
+            "offers. Their dot product, divided by √d_k, is a **score**. The **softmax** turns "
+            "scores into weights."
         ),
         question="Which weight does the highest score get?",
-        takeaway="Query times key is a score; the softmax turns scores into weights.",
+        takeaway="Query times key, scaled, is a score; the softmax turns scores into weights.",
     ),
     Lesson(
         name="back",

@@ -43,7 +43,7 @@ def percent(share: float) -> str:
 def right_answers(n_right: int, total: int) -> str:
     """Return how many of at least one answer are right, as a sentence."""
     if total == 1:
-        return "The one answer is right." if n_right else "The one answer is wrong."
+        return "The only answer is right." if n_right else "The only answer is wrong."
     return f"{n_right} of {total} answers are right."
 
 

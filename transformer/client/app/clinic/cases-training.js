@@ -207,7 +207,7 @@ export const TRAINING_CASES = [
     ],
     mistake: "Dropout is left on when the model writes",
     explanation:
-      "Dropout sets numbers to 0 at random, and only training should do that. In PyTorch, model.eval() switches it off and model.train() on; torch.no_grad() does not: it only saves the gradients.",
+      "Dropout sets numbers to 0 at random, and only training should do that. In PyTorch, model.eval() switches it off and model.train() on; torch.no_grad() does not: it only spares the computation of gradients.",
     source: paper("5.4"),
   },
 ];

@@ -160,7 +160,7 @@ export function judge(given, mark, ill, correct) {
   }
   return isProof
     ? { verdict: "proof", text: CURVE_REASONS[mark.view] }
-    : { verdict: "vague", text: "In the correct run this curve is another." };
+    : { verdict: "vague", text: "In the correct run this curve looks different." };
 }
 
 /** @param {boolean} isProof @param {string[]} written @param {string[]} right @returns {Judgement} */

@@ -76,7 +76,7 @@ function makeOutputs({ onMark, onExample }) {
   function exampleNode({ src, gold, output }, index, writings) {
     const right = spaced(gold);
     const show = button(spaced(src), () => onExample(index), { class: "hu-trainer-output" });
-    show.append(el("span", { class: "hu-note" }, ` → ${right}`));
+    show.append(el("span", { class: "hu-note" }, ` should give ${right}`));
     const written = writings ?? (output ? [spaced(output)] : []);
     const lines = written.map((text) =>
       el("li", text === right ? {} : { class: "hu-trainer-wrong" }, text || "(nothing)", text === right ? " ✓" : " ✗")

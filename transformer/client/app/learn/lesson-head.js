@@ -31,6 +31,6 @@ export function headNodes({ lesson, lessons, counts, isDone, group }) {
 
 /** @param {number} right @param {number} answered */
 export function rightAnswers(right, answered) {
-  if (answered === 1) return right ? "The one answer is right." : "The one answer is wrong.";
+  if (answered === 1) return right ? "One answer so far, and it is right." : "One answer so far, and it is wrong.";
   return fill("{right} of {answered} answers right", { right, answered });
 }
