@@ -72,6 +72,8 @@ def test_a_student_walks_through_figure_1_and_computes_a_number(
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
     page.reload()
     check_title(page, "Softmax")
+    expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
+    wait_for_script_run(page)
     page.go_back()
     check_title(page, "Next token")
     # The figure scrolls to its open box; a click before that could hit another one.
