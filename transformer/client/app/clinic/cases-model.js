@@ -6,6 +6,29 @@ const ONE_WIDE_HEAD = { ...REVERSE, n_heads: 1, d_model: 64, learning_rate: 0.00
 const CAUSAL = "        causal = torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool)";
 const DECODER_CALL = "            x = layer(x, tgt_mask, memory, src_mask)";
 
+const ONE_TOO_LATE = { fault: "mask one too late" };
+
+// The lines before and after a wrong causal mask, where it can be repaired, too. `unchanged` and `two`: the model's settings
+// with a line that leaves the mask as it is, and with one that is two positions too late.
+const maskSites = (unchanged, two) => [
+  {
+    wrong: CAUSAL,
+    right: [`${CAUSAL}.tril()`],
+    others: [
+      { line: `${CAUSAL}.tril(1)`, settings: ONE_TOO_LATE },
+      { line: `${CAUSAL}.tril(2)`, settings: two },
+    ],
+  },
+  {
+    wrong: DECODER_CALL,
+    right: ["            x = layer(x, tgt_mask.tril(), memory, src_mask)"],
+    others: [
+      { line: "            x = layer(x, tgt_mask.tril(1), memory, src_mask)", settings: ONE_TOO_LATE },
+      { line: "            x = layer(x, tgt_mask | tgt_mask.tril(), memory, src_mask)", settings: unchanged },
+    ],
+  },
+];
+
 /** @type {import("./case.js").Case[]} */
 export const MODEL_CASES = [
   {
@@ -20,32 +43,11 @@ export const MODEL_CASES = [
         wrong: "        tgt_mask = causal[None, None]",
         right: ["        tgt_mask = causal.tril()[None, None]"],
         others: [
-          { line: "        tgt_mask = causal.tril(1)[None, None]", settings: { fault: "mask one too late" } },
+          { line: "        tgt_mask = causal.tril(1)[None, None]", settings: ONE_TOO_LATE },
           { line: "        tgt_mask = (tgt != PAD)[:, None, None]", settings: { causal: false } },
         ],
       },
-      {
-        wrong: CAUSAL,
-        right: [`${CAUSAL}.tril()`],
-        others: [
-          { line: `${CAUSAL}.tril(1)`, settings: { fault: "mask one too late" } },
-          { line: `${CAUSAL}.tril(2)`, settings: { fault: "mask two too late" } },
-        ],
-      },
-      {
-        wrong: DECODER_CALL,
-        right: ["            x = layer(x, tgt_mask.tril(), memory, src_mask)"],
-        others: [
-          {
-            line: "            x = layer(x, tgt_mask.tril(1), memory, src_mask)",
-            settings: { fault: "mask one too late" },
-          },
-          {
-            line: "            x = layer(x, tgt_mask | tgt_mask.tril(), memory, src_mask)",
-            settings: { causal: false },
-          },
-        ],
-      },
+      ...maskSites({ causal: false }, { fault: "mask two too late" }),
     ],
     evidence: [{ view: "decoder", cells: "later" }],
     hints: [
@@ -63,7 +65,7 @@ export const MODEL_CASES = [
     title: "Even faster to a perfect loss",
     symptom: "The loss is near 0 much sooner than in a correct run. Yet what the model writes by itself is wrong.",
     settings: REVERSE,
-    broken: { fault: "mask one too late" },
+    broken: ONE_TOO_LATE,
     sites: [
       {
         wrong: "        tgt_mask = causal.tril(1)[None, None]",
@@ -73,28 +75,7 @@ export const MODEL_CASES = [
           { line: "        tgt_mask = causal[None, None]", settings: { causal: false } },
         ],
       },
-      {
-        wrong: CAUSAL,
-        right: [`${CAUSAL}.tril()`],
-        others: [
-          { line: `${CAUSAL}.tril(1)`, settings: { fault: "mask one too late" } },
-          { line: `${CAUSAL}.tril(2)`, settings: { fault: "mask one too late" } },
-        ],
-      },
-      {
-        wrong: DECODER_CALL,
-        right: ["            x = layer(x, tgt_mask.tril(), memory, src_mask)"],
-        others: [
-          {
-            line: "            x = layer(x, tgt_mask.tril(1), memory, src_mask)",
-            settings: { fault: "mask one too late" },
-          },
-          {
-            line: "            x = layer(x, tgt_mask | tgt_mask.tril(), memory, src_mask)",
-            settings: { fault: "mask one too late" },
-          },
-        ],
-      },
+      ...maskSites(ONE_TOO_LATE, ONE_TOO_LATE),
     ],
     evidence: [{ view: "decoder", cells: "later" }],
     hints: [
